@@ -1,0 +1,3 @@
+module github.com/reprise-dev/reprise
+
+go 1.26.0

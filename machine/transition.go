@@ -129,8 +129,8 @@ func fail(record *Record, c Fail, at Instant) (*Record, Reply) {
 	}
 	digest := new(framed).hold(KindFail, c.Hold).flag(c.NoEffect).text(c.Reason).response(c.Evidence).duration(remember).sum()
 	if reply, done := check(record, KindFail, c.Hold, digest, AlreadyFailed, at); done {
-		if reply.Outcome == ArgumentConflict && !sameResponse(record.Response, c.Evidence) {
-			reply.Outcome = ResponseConflict
+		if reply.Outcome == ArgumentConflict {
+			reply.Outcome = failureConflict(record, c)
 		}
 		return record, reply
 	}
@@ -144,6 +144,17 @@ func fail(record *Record, c Fail, at Instant) (*Record, Reply) {
 	}
 	advance(&next, KindFail, c.Operation, record.Revision, digest)
 	return &next, granted(Failed, &next, at)
+}
+
+// failureConflict names what a second failure would have changed.
+func failureConflict(record *Record, c Fail) Outcome {
+	switch {
+	case !sameResponse(record.Response, c.Evidence):
+		return ResponseConflict
+	case c.NoEffect && record.State == Retryable && record.remembered() != stored(c.Remember):
+		return WindowConflict
+	}
+	return ArgumentConflict
 }
 
 func release(record *Record, c Release, at Instant) (*Record, Reply) {

@@ -57,6 +57,8 @@ var parts = [...]struct {
 	run  func(t *testing.T, open func(t *testing.T) Harness)
 }{
 	{"smoke", on(smoke)},
+	{"table", runTable},
+	{"retries", runRetries},
 }
 
 // on runs a part on one database.

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// process is what a command sees of the process it runs in.
+type process struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string // "NAME=value"
+}
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError marks what is wrong with how the program was called, as opposed to what went wrong then.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// run executes a command line and returns the exit code. It is main without the process.
+func run(ctx context.Context, args []string, p process) int {
+	root := newRootCommand(p)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(p.Err, "reprise:", err)
+	if usage := (usageError{}); errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newRootCommand(p process) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "reprise",
+		Short: "Makes retries safe: the same request twice, one effect, the same answer",
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// Errors are printed once, by run, and a mistake is not answered with a page of help.
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+	})
+	root.AddCommand(
+		newVersionCommand(),
+	)
+	return root
+}
+
+// noArguments refuses arguments, and so names an unknown command as one.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf(", did you mean %q?", near[0])
+	}
+	return usageError{fmt.Errorf("%s does not know %q%s (see %s --help)", cmd.CommandPath(), args[0], hint, cmd.CommandPath())}
+}

@@ -1,0 +1,230 @@
+package reprise
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/flow"
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// Action does the work, once. Its context ends when the caller's does, and with the cause
+// [ErrLeaseLost] when the key can no longer be shown to be held. What it returns decides the record:
+//
+//   - a response and no error: completed; the answer replays;
+//   - an error wrapped by [NoEffect]: the key may be tried again;
+//   - any other error, a panic: nobody knows whether the effect happened. The key waits until it is
+//     settled. A response beside the error is kept as evidence.
+type Action func(ctx context.Context, run *Run) (Response, error)
+
+// Outcome is what came of a call.
+type Outcome struct {
+	// Response is the answer. When the action ran and failed, it is what the action returned beside
+	// the error.
+	Response Response
+	// Replayed: the answer is that of an earlier run.
+	Replayed bool
+	// Ran: the action ran in this call, and Response is its own.
+	Ran bool
+	// Recorded: the record says what happened. False when the store did not confirm it in time; then
+	// it is retried in the background while the process lives.
+	Recorded bool
+	// StoredAt is when the answer was recorded, on the store's clock; zero where that is not known.
+	StoredAt time.Time
+	// Attempt counts how often the key was held, from 1.
+	Attempt uint32
+	// Digest names the record, for operators.
+	Digest machine.Digest
+}
+
+// Reasons that the guard gives for a record without an answer.
+const (
+	reasonNoEffect = "no effect"
+	reasonNotRun   = "not run"
+	reasonPanic    = "panic"
+	reasonError    = "error"
+)
+
+const maxErrorText = 512
+
+// Do runs the action under the call's key, unless the key says otherwise. The action runs on the
+// caller's goroutine; a panic in it is recorded as an unknown outcome and goes on.
+//
+// A nil error means that Outcome.Response is the answer. Otherwise the error is an [*Error]; see the
+// table in the package comment. When the caller's context ends, the action's does, but what came of
+// it is recorded all the same.
+func (g *Guard) Do(ctx context.Context, call Call, action Action) (Outcome, error) {
+	if !g.enter() {
+		return Outcome{}, &Error{Kind: ErrClosed}
+	}
+	defer g.background.Done()
+	outcome, err := g.try(ctx, call, action)
+	if g.policy.Resolver != nil && !outcome.Ran && errors.Is(err, ErrUnknown) && g.resolve(ctx, outcome.Digest) {
+		return g.try(ctx, call, action)
+	}
+	return outcome, err
+}
+
+func (g *Guard) try(ctx context.Context, call Call, action Action) (Outcome, error) {
+	r := &Run{invocation: invocation{began: time.Now()}, call: &call}
+	if err := g.prepareInto(&r.prepared, &call, r.began); err != nil {
+		return Outcome{}, err
+	}
+	r.start(g)
+	d := r.pursue(ctx, r.flow.Begin(r.now()))
+	if d.Verdict == flow.Undecided && d.Verb == flow.Run {
+		return r.run(ctx, d, action)
+	}
+	r.finish(d)
+	return r.outcome(ctx, d.Verdict)
+}
+
+// run runs the action, with the heartbeat beside it, and records what comes of it.
+func (r *Run) run(ctx context.Context, d flow.Directive, action Action) (outcome Outcome, err error) {
+	ctx, r.cancel = context.WithCancelCause(ctx)
+	defer r.cancel(nil)
+	r.startHeart(d.For)
+	returned := false
+	defer func() {
+		if !returned { // a panic, or the end of the goroutine: it goes on after this
+			r.conclude(ctx, Response{}, nil, reasonPanic)
+		}
+	}()
+	response, cause := action(ctx, r)
+	returned = true
+	return r.conclude(ctx, response, cause, "")
+}
+
+// conclude stops the heartbeat and records what came of the action.
+func (r *Run) conclude(ctx context.Context, response Response, cause error, reason string) (Outcome, error) {
+	r.stopHeart()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.early != nil {
+		return r.early.outcome, r.early.err
+	}
+	result := r.classify(response, cause, reason)
+	return r.record(ctx, result, response, cause)
+}
+
+// classify turns what the action returned into what is recorded.
+func (r *Run) classify(response Response, cause error, reason string) flow.Result {
+	if cause == nil && reason == "" {
+		r.response = r.kept(response)
+		return flow.Answered
+	}
+	if response.Codec != "" || response.Data != nil {
+		r.response = r.kept(response)
+	}
+	switch {
+	case reason != "":
+		r.reason = reason
+	case isNoEffect(cause):
+		r.reason = reasonNoEffect
+		return flow.NoEffect
+	default:
+		r.reason = r.call.scrub(reasonError + ": " + cause.Error())
+	}
+	return flow.Doubtful
+}
+
+// kept returns the response as it is recorded: whole, or as too large to keep.
+func (r *Run) kept(response Response) machine.Response {
+	if len(response.Data) > r.guard.policy.MaxKept && !response.NotKept {
+		response.NotKept, response.Data = true, nil
+	}
+	return response.record()
+}
+
+// record sends the result until it is confirmed, refused, or patience ends. Its context is its own: a
+// caller that hangs up does not leave the record behind.
+func (r *Run) record(ctx context.Context, result flow.Result, response Response, cause error) (Outcome, error) {
+	d := r.pursue(context.WithoutCancel(ctx), r.flow.Finished(r.now(), result))
+	r.finish(d)
+	if d.Verdict != flow.Recorded && d.Verdict != flow.Unconfirmed {
+		return r.outcome(ctx, d.Verdict)
+	}
+	attempt, _ := r.flow.Held()
+	outcome := Outcome{Response: response, Ran: true, Recorded: d.Verdict == flow.Recorded, Attempt: attempt, Digest: r.digest()}
+	if outcome.Recorded && !r.reply.Finished.IsZero() {
+		outcome.StoredAt = r.reply.Finished.Time()
+	}
+	switch result {
+	case flow.NoEffect:
+		return outcome, &Error{Kind: ErrNoEffect, Digest: outcome.Digest, Cause: cause}
+	case flow.Doubtful:
+		return outcome, &Error{Kind: ErrUnknown, Digest: outcome.Digest, Detail: r.reason, Cause: cause}
+	}
+	return outcome, nil
+}
+
+// scrub takes the raw key and principal out of a text that is to be stored.
+func (c *Call) scrub(text string) string {
+	text = strings.ReplaceAll(text, c.Key, "[key]")
+	text = strings.ReplaceAll(text, c.Principal, "[principal]")
+	return strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
+}
+
+// outcome says a verdict in the words of this package.
+func (v *invocation) outcome(ctx context.Context, verdict flow.Verdict) (Outcome, error) {
+	outcome := Outcome{Digest: v.digest(), Attempt: v.reply.Attempt}
+	fail := &Error{Digest: outcome.Digest, Detail: v.reply.Reason}
+	if !v.reply.Finished.IsZero() {
+		outcome.StoredAt = v.reply.Finished.Time()
+		fail.StoredAt = outcome.StoredAt
+	}
+	switch verdict {
+	case flow.Replayed:
+		outcome.Response = responseOf(v.reply.Response)
+		if !outcome.Response.NotKept {
+			outcome.Replayed, outcome.Recorded = true, true
+			return outcome, nil
+		}
+		fail.Kind, fail.Response = ErrNotKept, outcome.Response
+		outcome.Response = Response{}
+	case flow.Mismatch:
+		fail.Kind = ErrMismatch
+	case flow.Gone:
+		fail.Kind = ErrExpired
+	case flow.Incompatible:
+		fail.Kind = ErrIncompatible
+	case flow.InProgress:
+		fail.Kind, fail.RetryAfter = ErrInProgress, max(0, v.reply.LeaseEnd.Sub(v.reply.At))
+	case flow.Conflict, flow.Invalid:
+		fail.Kind = ErrInvalid
+		if fail.Detail == "" {
+			fail.Detail = "Call.Resume: the owner token is in use for something else (" + v.reply.Outcome.String() + ")"
+		}
+	case flow.Lost:
+		fail.Kind, fail.Cause = ErrLost, v.failure
+	case flow.Corrupt:
+		fail.Kind, fail.Cause = ErrCorrupt, v.failure
+	case flow.Unavailable:
+		fail.Kind, fail.Cause, fail.RetryAfter = ErrUnavailable, v.failure, time.Second
+	case flow.Left:
+		fail.Kind, fail.Cause = ErrUnavailable, context.Cause(ctx)
+	default:
+		fail.Kind = ErrUnknown
+	}
+	return outcome, fail
+}
+
+// early is a recording that was made before the action returned.
+type early struct {
+	outcome Outcome
+	err     error
+}
+
+// Run is an action's view of its invocation. It ends with the action.
+type Run struct {
+	invocation
+	call *Call
+
+	mu     sync.Mutex // held by whoever drives the flow while the action runs
+	early  *early
+	cancel context.CancelCauseFunc
+	heart  heart
+}

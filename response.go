@@ -1,0 +1,58 @@
+package reprise
+
+import (
+	"errors"
+
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// Response is the answer of an action, as it is recorded and replayed.
+type Response struct {
+	// Codec names how Data is to be read, so that a version which cannot read it says so instead of
+	// giving a wrong answer. Empty means "raw/1": bytes as they are.
+	Codec string
+	// Data is the answer; nil and empty are both a value. The guard keeps it: do not change it.
+	Data []byte
+	// NotKept says that the answer is given once and not replayed. Data may then be something short
+	// about it, such as a status.
+	NotKept bool
+}
+
+// The codecs of this package.
+const (
+	CodecRaw  = "raw/1"  // bytes as they are; of a [Response] that names none
+	CodecJSON = "json/1" // of [DoJSON]
+)
+
+func (r Response) record() machine.Response {
+	codec := r.Codec
+	if codec == "" {
+		codec = CodecRaw
+	}
+	kept := machine.NewResponse(codec, r.Data)
+	kept.NotKept = r.NotKept
+	return kept
+}
+
+func responseOf(r machine.Response) Response {
+	return Response{Codec: r.Codec, Data: r.Data, NotKept: r.NotKept}
+}
+
+// NoEffect wraps the error of an action that had no effect and can no longer have one: the key may be
+// tried again. Any other error is taken for "nobody knows". A nil error stays nil.
+func NoEffect(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &noEffect{err}
+}
+
+type noEffect struct{ cause error }
+
+func (e *noEffect) Error() string { return e.cause.Error() }
+func (e *noEffect) Unwrap() error { return e.cause }
+
+func isNoEffect(err error) bool {
+	var e *noEffect
+	return errors.As(err, &e)
+}

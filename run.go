@@ -1,0 +1,139 @@
+package reprise
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/flow"
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// Attempt counts how often the key was held, this time included, from 1.
+func (r *Run) Attempt() uint32 {
+	attempt, _ := r.flow.Held()
+	return attempt
+}
+
+// Digest names the record, for logs and operators.
+func (r *Run) Digest() machine.Digest { return r.digest() }
+
+// DownstreamKey derives an idempotency key for a call to another service: the same on every attempt
+// and in every process, different for each name. It has the form of a UUID.
+func (r *Run) DownstreamKey(name string) string {
+	return r.versions[r.flow.Candidate()].key.downstream(r.digest(), name)
+}
+
+// Retain returns what is needed to continue this attempt, by [Call.Resume], if it ends before
+// [Run.Start] was called.
+func (r *Run) Retain() Retained { return Retained{Owner: r.Owner, Operation: r.Operation} }
+
+// Start says, under [Policy.LateStart], that the part which cannot be undone begins. If it returns an
+// error the action must not go on to that part. Without LateStart, and again, it does nothing.
+func (r *Run) Start(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.early != nil || r.flow.Started() {
+		return nil
+	}
+	d := r.flow.StartLate(r.now())
+	for d.Verb == flow.Send {
+		d = r.advance(ctx, d)
+	}
+	if d.Verb == flow.Run {
+		return nil
+	}
+	err := &Error{Kind: ErrLeaseLost, Digest: r.digest(), Detail: "the action must not begin", Cause: r.failure}
+	r.cancel(err)
+	return err
+}
+
+// Complete records the answer now, before the action returns: for answers that must leave before their
+// end is known. After nil they may leave. After an error the action must not hand out an answer of its
+// own: the key was given to another invocation, was settled, or nobody knows. What the action returns
+// afterwards is not recorded.
+func (r *Run) Complete(ctx context.Context, response Response) error {
+	r.stopHeart()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.early == nil {
+		result := r.classify(response, nil, "")
+		outcome, err := r.record(ctx, result, response, nil)
+		if err == nil && !outcome.Ran {
+			// Another run's answer is on record: this one is not to leave.
+			err = &Error{Kind: ErrLeaseLost, Digest: outcome.Digest, Detail: "the key was answered by another run"}
+		}
+		r.early = &early{outcome, err}
+	}
+	return r.early.err
+}
+
+// heart renews the lease while the action runs. It costs a timer; a goroutine only when it beats.
+type heart struct {
+	timer *time.Timer
+
+	mu      sync.Mutex
+	stopped bool
+	abort   context.CancelFunc // of the renewal in flight
+}
+
+func (r *Run) startHeart(after time.Duration) {
+	r.heart.timer = time.AfterFunc(after, r.beat)
+}
+
+// stopHeart ends the heartbeat. A renewal in flight is cut short: the recording that follows finds out
+// whether it arrived.
+func (r *Run) stopHeart() {
+	r.heart.timer.Stop()
+	r.heart.mu.Lock()
+	defer r.heart.mu.Unlock()
+	r.heart.stopped = true
+	if r.heart.abort != nil {
+		r.heart.abort()
+	}
+}
+
+// renewing returns the context of a renewal, unless the heartbeat was stopped.
+func (h *heart) renewing() (context.Context, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		return nil, false
+	}
+	ctx, abort := context.WithCancel(context.Background())
+	h.abort = abort
+	return ctx, true
+}
+
+func (r *Run) beat() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ctx, ok := r.heart.renewing()
+	if !ok {
+		return
+	}
+	defer r.heart.abort()
+	d := r.flow.Beat(r.now())
+	if d.Verb == flow.Send {
+		reply, failure := r.apply(ctx, r.command(d))
+		if failure != nil {
+			d = r.flow.BeatFailed(r.now(), *failure)
+		} else {
+			d = r.flow.BeatReplied(r.now(), reply)
+		}
+	}
+	switch d.Verb {
+	case flow.Idle:
+		r.heart.schedule(d.For)
+	case flow.Cancel:
+		r.cancel(ErrLeaseLost)
+	}
+}
+
+func (h *heart) schedule(after time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.stopped {
+		h.timer.Reset(after)
+	}
+}

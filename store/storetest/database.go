@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -122,6 +123,9 @@ func (m model) follow(command machine.Command, got machine.Reply) string {
 		delete(m, digest)
 	} else {
 		m[digest] = next
+	}
+	if reflect.DeepEqual(want, got) {
+		return ""
 	}
 	return cmp.Diff(want, got, comparison...)
 }

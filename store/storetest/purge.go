@@ -1,0 +1,73 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// runPurge removes what counts as absent, a bounded number at a time, and nothing else (O40).
+func runPurge(d *database) {
+	purger, ok := store.As[store.Purger](d.store)
+	if !ok {
+		d.Skip("the store does not purge")
+	}
+	var due []machine.Scope
+	for range 10 {
+		c := newCaller(d.scope("due"), "holder")
+		completed(d, c)
+		due = append(due, c.claim.Scope)
+	}
+	d.advance(remember)
+	d.reachAll()
+	at := d.apply(machine.Inspect{Scope: d.scope("clock")}).At
+	total := 0
+	for _, r := range d.model {
+		if state, _ := r.Judge(at); state == machine.Absent {
+			total++
+		}
+	}
+	// What is due counts as absent before it is removed: its key is new.
+	taken := newCaller(due[0], "next")
+	d.expect(machine.Acquired, taken.claim)
+	total--
+	d.purge(purger, 4, total)
+	for digest, r := range maps.Clone(d.model) {
+		if state, _ := r.Judge(at); state == machine.Absent {
+			delete(d.model, digest) // as the store did
+		}
+		d.inspect(r.Scope)
+	}
+	d.expect(machine.NotFound, machine.Forget{Scope: due[1]})
+	d.expect(machine.Acquired, newCaller(due[1], "next").claim)
+	if n, err := purger.Purge(d.Context(), 1000); n != 0 || err != nil {
+		d.Errorf("purged %d once nothing was due: %v", n, err)
+	}
+}
+
+// purge purges in parts until nothing is due.
+func (d *database) purge(purger store.Purger, limit, total int) {
+	d.Helper()
+	cancelled, cancel := context.WithCancel(d.Context())
+	cancel()
+	if n, err := purger.Purge(cancelled, limit); n != 0 || !errors.Is(err, store.ErrUnavailable) {
+		d.Errorf("purged %d under a context that had ended: %v", n, err)
+	}
+	removed := 0
+	for {
+		n, err := purger.Purge(d.Context(), limit)
+		if err != nil || n > limit {
+			d.Fatalf("purged %d, limit %d: %v", n, limit, err)
+		}
+		removed += n
+		if n < limit {
+			break
+		}
+	}
+	if removed != total {
+		d.Errorf("purged %d, %d were due", removed, total)
+	}
+}

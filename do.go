@@ -69,8 +69,8 @@ func (g *Guard) Do(ctx context.Context, call Call, action Action) (Outcome, erro
 }
 
 func (g *Guard) try(ctx context.Context, call Call, action Action) (Outcome, error) {
-	r := &Run{invocation: invocation{began: time.Now()}, call: &call}
-	if err := g.prepareInto(&r.prepared, &call, r.began); err != nil {
+	r := &Run{invocation: invocation{began: time.Now()}, call: call}
+	if err := g.prepareInto(&r.prepared, &r.call, r.began); err != nil {
 		return Outcome{}, err
 	}
 	r.start(g)
@@ -221,7 +221,7 @@ type early struct {
 // Run is an action's view of its invocation. It ends with the action.
 type Run struct {
 	invocation
-	call *Call
+	call Call
 
 	mu     sync.Mutex // held by whoever drives the flow while the action runs
 	early  *early

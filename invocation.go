@@ -49,16 +49,19 @@ func (v *invocation) pursue(ctx context.Context, d flow.Directive) flow.Directiv
 
 // finish does in the background what is left after the answer was given.
 func (v *invocation) finish(d flow.Directive) {
-	if d.Verb != flow.Send {
-		return
+	if d.Verb == flow.Send {
+		v.guard.background.Go(v.rest(d))
 	}
+}
+
+func (v *invocation) rest(d flow.Directive) func() {
 	g := v.guard
 	g.policy.Log.Warn("reprise: going on in the background", "record", v.digest(), "command", v.command(d).Kind().String(), "error", v.failure)
-	g.background.Go(func() {
+	return func() {
 		for d.Verb == flow.Send && g.life.Err() == nil {
 			d = v.advance(g.life, d)
 		}
-	})
+	}
 }
 
 // advance does one thing that the flow says, and returns the next.
@@ -89,9 +92,9 @@ func (v *invocation) advance(ctx context.Context, d flow.Directive) flow.Directi
 
 // apply sends one command, bounded by the policy's time-out.
 func (v *invocation) apply(ctx context.Context, c machine.Command) (machine.Reply, *flow.Failure) {
-	ctx, cancel := context.WithTimeout(ctx, v.guard.policy.CommandTimeout)
-	defer cancel()
-	reply, err := v.guard.store.Apply(ctx, c)
+	bounded := newExchange(ctx, v.guard.policy.CommandTimeout)
+	defer bounded.end()
+	reply, err := v.guard.store.Apply(bounded, c)
 	if err == nil {
 		return reply, nil
 	}

@@ -55,8 +55,12 @@ func Classify(err error) error {
 
 // NotSent returns the error for a context that had ended before anything was sent, or nil.
 func NotSent(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return Unavailable(context.Cause(ctx))
+	err := ctx.Err()
+	if err == nil {
+		return nil
 	}
-	return nil
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return Unavailable(err)
 }

@@ -1,0 +1,68 @@
+package retryclient
+
+import (
+	"net/http"
+	"slices"
+)
+
+// verdict is what an answer means for the call.
+type verdict struct {
+	refused error  // the kind of a refusal that ends the call
+	again   bool   // ask again, as long as the options allow
+	effect  effect // of the tries so far
+}
+
+// effect is what an answer tells about the effect of all tries so far.
+type effect int
+
+const (
+	// settled: it is the answer of the operation, or it proves that nothing happened so far.
+	settled effect = iota
+	// unsaid: nothing came of this try, and it tells nothing about earlier ones.
+	unsaid
+	// possible: the effect may have happened.
+	possible
+)
+
+// judge decides about an answer.
+func judge(response *http.Response, p problem, retry []int) verdict {
+	if response.Header.Get("Idempotency-Replayed") == "true" {
+		return verdict{} // final, however often it is asked for
+	}
+	switch p.Type {
+	case problemUnknown:
+		return verdict{effect: possible}
+	case problemInProgress:
+		return verdict{again: true, effect: possible}
+	case problemKeyReused:
+		return verdict{refused: ErrKeyReused}
+	case problemExpired:
+		return verdict{refused: ErrExpired}
+	case problemNotKept:
+		return verdict{refused: ErrNotKept}
+	case problemIncompatible:
+		return verdict{refused: ErrIncompatible}
+	case problemUnreachable:
+		// The server had the key, sent nothing on, and keeps the key free: whatever was tried before under
+		// this key had no effect either, or the key would not have been given out again.
+		return verdict{again: true}
+	case problemNoAnswer:
+		return verdict{again: true, effect: possible}
+	case problemUnavailable, problemLost:
+		return verdict{again: true, effect: unsaid}
+	case "":
+	default: // a malformed key, a body over the limit: refused before the key was looked at
+		return verdict{effect: unsaid}
+	}
+	again := slices.Contains(retry, response.StatusCode)
+	switch response.StatusCode {
+	case http.StatusTooEarly, http.StatusTooManyRequests,
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		// Usually said by whoever stands before the service, without looking at the key.
+		return verdict{again: again, effect: unsaid}
+	}
+	if again {
+		return verdict{again: true, effect: possible}
+	}
+	return verdict{}
+}

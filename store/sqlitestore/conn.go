@@ -1,0 +1,143 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// conn is one connection, used by one goroutine at a time. It speaks to the driver itself:
+// database/sql would cost the hot path a third of its speed for a pool that is not needed.
+type conn struct {
+	raw      driver.Conn
+	prepared []*statement
+}
+
+// dsn names the file to the driver. mode is SQLite's: rwc creates a missing file, rw does not. busy is
+// how long a statement waits for another connection's lock.
+func dsn(path, mode string, busy time.Duration) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	options := url.Values{"mode": {mode}, "_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		"synchronous(FULL)",        // a commit is on the disk before it is acknowledged
+		"wal_autocheckpoint(4000)", // pages; hot index pages are copied back once, not every few groups
+		"journal_size_limit(67108864)",
+		"cache_size(-16384)", // KiB
+	}}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
+}
+
+// connect opens a connection to a file that exists.
+func connect(path string, busy time.Duration) (*conn, error) {
+	raw, err := new(sqlite.Driver).Open(dsn(path, "rw", busy))
+	if err != nil {
+		return nil, err
+	}
+	return &conn{raw: raw}, nil
+}
+
+// close ends the connection and rolls back what it has begun.
+func (c *conn) close() error {
+	var failures []error
+	for _, s := range c.prepared {
+		failures = append(failures, s.stmt.Close())
+	}
+	return errors.Join(append(failures, c.raw.Close())...)
+}
+
+// prepare returns a statement that lives as long as the connection.
+func (c *conn) prepare(query string) (*statement, error) {
+	s, err := c.statement(query)
+	if err == nil {
+		c.prepared = append(c.prepared, s)
+	}
+	return s, err
+}
+
+func (c *conn) statement(query string) (*statement, error) {
+	stmt, err := c.raw.(driver.ConnPrepareContext).PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	return &statement{stmt: stmt}, nil
+}
+
+// query runs a query that is not worth keeping prepared and hands each row to visit.
+func (c *conn) query(query string, columns int, visit func(row []driver.Value) error, args ...any) error {
+	s, err := c.statement(query)
+	if err != nil {
+		return err
+	}
+	defer s.stmt.Close()
+	s.row = make([]driver.Value, columns)
+	return s.query(visit, args...)
+}
+
+// exec runs a statement that is not worth keeping prepared.
+func (c *conn) exec(query string, args ...any) error {
+	s, err := c.statement(query)
+	if err != nil {
+		return err
+	}
+	defer s.stmt.Close()
+	return s.exec(args...)
+}
+
+// statement is a prepared statement with room for its arguments and its row. Both are used again by the
+// next call; nothing in a row but its blobs and texts may be kept.
+type statement struct {
+	stmt driver.Stmt
+	args []driver.NamedValue
+	row  []driver.Value
+}
+
+// bind takes int64, string, []byte and nil.
+func (s *statement) bind(args []any) []driver.NamedValue {
+	s.args = s.args[:0]
+	for i, a := range args {
+		s.args = append(s.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return s.args
+}
+
+// exec runs the statement. Statements run to their end whatever the caller's context: one that was cut
+// short would leave open what it did.
+func (s *statement) exec(args ...any) error {
+	_, err := s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
+	clear(s.args)
+	return err
+}
+
+// query hands each row to visit, which must not keep the slice.
+func (s *statement) query(visit func(row []driver.Value) error, args ...any) (err error) {
+	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
+	clear(s.args)
+	if err != nil {
+		return err
+	}
+	// Closing ends the snapshot; a failure to do so is one of the query.
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for {
+		switch err := rows.Next(s.row); err {
+		case nil:
+			if err := visit(s.row); err != nil {
+				return err
+			}
+		case io.EOF:
+			return nil
+		default:
+			return err
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Options are how a file is opened. The zero value is right for most uses.
+type Options struct {
+	// Clock is the store's clock; nil is [time.Now]. All processes that use a file must have the same
+	// one. Tests move it.
+	Clock func() time.Time
+	// MustExist refuses a file that does not exist, instead of creating it.
+	MustExist bool
+	// GroupLimit is how many commands share a commit at most; 0 is 256.
+	GroupLimit int
+	// Readers is how many connections read beside the writer; 0 is 8.
+	Readers int
+	// BusyTimeout is how long a command waits for another process's write lock before it is
+	// unavailable; 0 is 5 s.
+	BusyTimeout time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.GroupLimit <= 0 {
+		o.GroupLimit = 256
+	}
+	if o.Readers <= 0 {
+		o.Readers = 8
+	}
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = 5 * time.Second
+	}
+	return o
+}
+
+// Store is a [store.Store] in a SQLite file. It is also a [store.Lister], [store.Counter],
+// [store.Purger], [store.Watcher] and [store.SecretKeeper]. Make one with [Open].
+type Store struct {
+	path     string
+	now      func() time.Time
+	created  bool
+	file     *identity
+	readers  chan *reader // idle ones
+	opened   int          // how many readers there are
+	writer   *writer
+	watchers watchers
+	requests sync.Pool
+
+	closing   chan struct{} // closed when Close begins
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the file at path, creates it if it is missing, and brings its schema up to date. Two
+// processes may open one new file at once. The caller closes the store.
+//
+// A schema newer than the next one after this version's is refused with [store.ErrSchema]. Other
+// errors say what is wrong with the file; [fs.ErrNotExist] is found in that of a missing file or
+// directory.
+func Open(ctx context.Context, path string, options Options) (*Store, error) {
+	options = options.withDefaults()
+	path, err := locate(path, options.MustExist)
+	if err != nil {
+		return nil, err
+	}
+	status, err := migrate(ctx, path, options.BusyTimeout)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		path: path, now: options.Clock, created: status.created, closing: make(chan struct{}),
+		readers: make(chan *reader, options.Readers),
+	}
+	s.requests.New = func() any { return newRequest() }
+	if err := s.connect(options); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, explain(path, err)), s.closeReaders())
+	}
+	return s, nil
+}
+
+func (s *Store) connect(options Options) (err error) {
+	if s.file, err = identify(s.path); err != nil {
+		return err
+	}
+	for range options.Readers {
+		r, err := openReader(s.path, options.BusyTimeout)
+		if err != nil {
+			return err
+		}
+		s.readers <- r
+		s.opened++
+	}
+	s.writer, err = startWriter(s, options)
+	return err
+}
+
+// Created reports whether this call of [Open] made the database. Whoever gets true has an empty store,
+// and says so: a file that was there yesterday may have been lost.
+func (s *Store) Created() bool { return s.created }
+
+// Close implements [store.Store]. It waits for the running group.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.closing)
+		s.closeErr = errors.Join(s.writer.wait(), s.closeReaders())
+	})
+	return s.closeErr
+}
+
+// closeReaders closes all reading connections, each once it is idle.
+func (s *Store) closeReaders() error {
+	var failures []error
+	for range s.opened {
+		failures = append(failures, (<-s.readers).conn.close())
+	}
+	return errors.Join(failures...)
+}
+
+// usable returns an error if the store is closed, its file is gone or the caller's context has ended.
+func (s *Store) usable(ctx context.Context) error {
+	if err := store.NotSent(ctx); err != nil {
+		return err
+	}
+	select {
+	case <-s.closing:
+		return store.Unavailable(errClosed)
+	default:
+		return s.file.check()
+	}
+}
+
+// locate returns the absolute path of the database file, after looking at what is there.
+func locate(path string, mustExist bool) (string, error) {
+	if path == "" || path == ":memory:" {
+		return "", fmt.Errorf("%q is not the path of a file: name one, or use the memory store", path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return "", fmt.Errorf("%s is a directory: name a file in it", path)
+	case err == nil:
+		return path, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%w: give this user the right to read and write it and its directory", err)
+	case mustExist:
+		return "", fmt.Errorf("there is no database at %s: check the path, or create it with `reprise store init --new`: %w", path, fs.ErrNotExist)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return "", fmt.Errorf("the directory of %s cannot be used: create it first, or choose another path: %w", path, err)
+	}
+	return path, nil
+}

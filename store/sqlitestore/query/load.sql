@@ -1,0 +1,1 @@
+SELECT id, record FROM reprise_record WHERE digest = ?

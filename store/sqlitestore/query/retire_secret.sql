@@ -1,0 +1,1 @@
+UPDATE reprise_secret SET retired = ? WHERE version = ? AND retired = 0

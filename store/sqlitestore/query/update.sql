@@ -1,0 +1,1 @@
+UPDATE reprise_record SET state = ?, revision = ?, lease_end = ?, forget_at = ?, record = ? WHERE id = ?

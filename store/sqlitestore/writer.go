@@ -1,0 +1,270 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+// writer is the goroutine that changes the file. It takes what waits, runs it as a group in one
+// transaction and answers once that is committed.
+type writer struct {
+	store   *Store
+	limit   int
+	busy    time.Duration
+	queue   chan *request
+	stopped chan struct{} // closed when everything that was taken is answered
+	failure error         // of closing the connection; read after stopped
+
+	tx      *transaction // nil when the connection has to be made again
+	group   []*request   // taken and not yet answered
+	held    *request     // the first of the next group
+	polite  int          // groups after which another process is let in
+}
+
+// maxGroupBytes ends a group early: answers may be large, and all of a group's are in memory at once.
+const maxGroupBytes = 8 << 20
+
+// politeGroups is for how many groups the writer stays polite after it met another process.
+const politeGroups = 1000
+
+func startWriter(s *Store, options Options) (*writer, error) {
+	w := &writer{
+		store: s, limit: options.GroupLimit, busy: options.BusyTimeout,
+		queue: make(chan *request, 2*options.GroupLimit), stopped: make(chan struct{}),
+	}
+	if err := w.reconnect(); err != nil {
+		return nil, err
+	}
+	go w.run()
+	return w, nil
+}
+
+// wait waits until the writer has stopped, and returns what went wrong with that.
+func (w *writer) wait() error {
+	<-w.stopped
+	return w.failure
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	for r := w.next(); r != nil; r = w.next() {
+		w.serve(r)
+	}
+	if w.tx != nil {
+		w.failure = w.tx.conn.close()
+	}
+}
+
+// next waits for the first request of a group. It is nil when the store is closed and nothing waits.
+func (w *writer) next() *request {
+	if r := w.held; r != nil {
+		w.held = nil
+		return r
+	}
+	select {
+	case r := <-w.queue:
+		return r
+	case <-w.store.closing:
+	}
+	select {
+	case r := <-w.queue:
+		return r
+	default:
+		return nil
+	}
+}
+
+// serve runs a group that begins with first.
+func (w *writer) serve(first *request) {
+	if err := w.begin(); err != nil {
+		w.refuse(first, err)
+		return
+	}
+	w.gather()
+	w.group = w.group[:0]
+	for r := first; r != nil; r = w.more() {
+		if !r.claim() {
+			continue // its caller has withdrawn it
+		}
+		w.group = append(w.group, r)
+		if err := w.tx.run(r, w.store.now()); err != nil {
+			w.undo(err)
+			return
+		}
+		if r.task != nil {
+			break
+		}
+	}
+	w.commit()
+}
+
+// begin takes the file's write lock.
+func (w *writer) begin() error {
+	if err := w.reconnect(); err != nil {
+		return w.store.certain(err)
+	}
+	err := w.tx.begin()
+	if code(err) == lib.SQLITE_BUSY {
+		w.polite = politeGroups
+		err = w.beginPatiently()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case code(err) != lib.SQLITE_BUSY:
+		w.abandon()
+	}
+	return w.store.certain(err)
+}
+
+func (w *writer) beginPatiently() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), w.busy)
+	defer cancel()
+	for wait := newBackoff(); wait.sleep(ctx); {
+		if err = w.tx.begin(); code(err) != lib.SQLITE_BUSY {
+			return err
+		}
+	}
+	return err
+}
+
+// gather lets callers that were just answered come back with their next command, so that they share
+// this commit instead of waiting for it. It ends when nobody came.
+func (w *writer) gather() {
+	for range 4 {
+		waiting := len(w.queue)
+		runtime.Gosched()
+		if len(w.queue) == waiting {
+			return
+		}
+	}
+}
+
+// more returns the next request for the running group, nil if it is complete. What comes while the
+// group is run belongs to it too.
+func (w *writer) more() *request {
+	if len(w.group) >= w.limit || w.tx.bytes >= maxGroupBytes {
+		return nil
+	}
+	select {
+	case r := <-w.queue:
+		if r.task == nil {
+			return r
+		}
+		w.held = r // tasks come alone
+	default:
+	}
+	return nil
+}
+
+// commit ends the transaction and answers the group.
+func (w *writer) commit() {
+	err := w.tx.commit()
+	switch {
+	case err == nil:
+		w.answer(w.store.file.look())
+		w.letOthersIn()
+	case certainlyNotCommitted(err):
+		w.undo(err)
+	default:
+		w.abandon()
+		w.answer(store.Indeterminate(explain(w.store.path, err)))
+	}
+}
+
+// answer tells every caller of the group the outcome.
+func (w *writer) answer(err error) {
+	if err == nil && w.tx != nil {
+		w.store.watchers.wake(w.tx.changed)
+	}
+	for i, r := range w.group {
+		w.group[i] = nil
+		r.finish(err)
+	}
+	w.group = w.group[:0]
+}
+
+// undo rolls back after err. A single request has its answer by that. The requests of a group are run
+// again one by one: one of them may be to blame, and the others are not to suffer for it.
+func (w *writer) undo(err error) {
+	w.rollback()
+	if len(w.group) == 1 {
+		w.answer(w.store.certain(err))
+		return
+	}
+	group := append([]*request{}, w.group...)
+	for _, r := range group {
+		w.group = append(w.group[:0], r)
+		if err := w.begin(); err != nil {
+			w.answer(err)
+		} else if err := w.tx.run(r, w.store.now()); err != nil {
+			w.undo(err)
+		} else {
+			w.commit()
+		}
+	}
+}
+
+// refuse answers everything that waits. Nothing of it was begun.
+func (w *writer) refuse(first *request, err error) {
+	for r := first; r != nil; r = w.waiting() {
+		if r.claim() {
+			r.finish(err)
+		}
+	}
+}
+
+func (w *writer) waiting() *request {
+	select {
+	case r := <-w.queue:
+		return r
+	default:
+		return nil
+	}
+}
+
+// rollback ends the transaction without a trace.
+func (w *writer) rollback() {
+	if w.tx != nil && w.tx.rollback() != nil {
+		w.abandon()
+	}
+}
+
+// abandon gives the connection up, which rolls back what it has begun. The next group makes another.
+func (w *writer) abandon() {
+	if w.tx != nil {
+		_ = w.tx.conn.close() // it is given up because something is wrong with it already
+		w.tx = nil
+	}
+}
+
+func (w *writer) reconnect() error {
+	if w.tx != nil {
+		return nil
+	}
+	// No waiting inside of SQLite: begin has its own, fairer way.
+	c, err := connect(w.store.path, 0)
+	if err != nil {
+		return err
+	}
+	if w.tx, err = newTransaction(c); err != nil {
+		return errors.Join(err, c.close())
+	}
+	return nil
+}
+
+// letOthersIn leaves the lock alone for a moment if another process was seen to want it lately. SQLite
+// has no queue: without this, whoever releases the lock is the first to take it again.
+func (w *writer) letOthersIn() {
+	if w.polite == 0 {
+		return
+	}
+	w.polite--
+	(&backoff{next: 2 * shortestNap}).sleep(context.Background())
+}

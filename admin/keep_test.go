@@ -1,0 +1,159 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/admin"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// A purge goes in bounded steps, tells how far it is, and leaves what is unfinished (case O40).
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for i := range 25 {
+		s.complete(s.hold("op", fmt.Sprint(i), 1))
+	}
+	s.hold("op", "interrupted", 1)
+	s.abandon(s.hold("op", "lost", 1))
+	service := admin.New(s, admin.Options{Batch: 10})
+	s.advance(2*time.Hour - time.Microsecond)
+	if n, err := service.Purge(t.Context(), nil); n != 0 || err != nil {
+		t.Fatalf("purged %d a microsecond early, error %v", n, err)
+	}
+	s.advance(time.Microsecond)
+	before, err := service.Stats(t.Context())
+	if err != nil || before.Due != 25 || before.States["abandoned"] != 2 || before.States["completed"]+before.States["expired"] != 0 {
+		t.Fatalf("before: %+v, error %v", before, err)
+	}
+	var steps []int
+	n, err := service.Purge(t.Context(), func(deleted int) { steps = append(steps, deleted) })
+	if n != 25 || err != nil || !slices.Equal(steps, []int{10, 20, 25}) {
+		t.Errorf("purged %d in steps %v, error %v", n, steps, err)
+	}
+	after, err := service.Stats(t.Context())
+	if err != nil || after.Due != 0 || after.States["abandoned"] != 2 {
+		t.Errorf("after: %+v, error %v", after, err)
+	}
+	for range 1000 {
+		s.advance(30 * 24 * time.Hour)
+	}
+	if n, err := service.Purge(t.Context(), nil); n != 0 || err != nil {
+		t.Errorf("purged %d unfinished records after 80 years, error %v", n, err)
+	}
+}
+
+// A purge whose context ends says how far it came, and the next one goes on from there.
+func TestPurgeResumes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for i := range 25 {
+		s.complete(s.hold("op", fmt.Sprint(i), 1))
+	}
+	s.advance(2 * time.Hour)
+	service := admin.New(s, admin.Options{Batch: 10})
+	ctx, cancel := context.WithCancel(t.Context())
+	n, err := service.Purge(ctx, func(int) { cancel() })
+	if n != 10 || !errors.Is(err, context.Canceled) {
+		t.Errorf("purged %d, error %v", n, err)
+	}
+	if n, err := service.Purge(t.Context(), nil); n != 15 || err != nil {
+		t.Errorf("then %d, error %v", n, err)
+	}
+}
+
+// A secret can be retired only when a later one makes the records and none is left under it.
+func TestRetireSecret(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	add := func(version uint32, from time.Duration) {
+		secret := store.Secret{Version: version, Check: digest(fmt.Sprint(version))}
+		if from > 0 {
+			secret.PrimaryFrom = machine.Instant(s.clock.Load()).Add(from)
+		}
+		if err := s.AddSecret(t.Context(), secret, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	service := admin.New(s, admin.Options{Batch: 2})
+	retire := func(version uint32, want error) {
+		t.Helper()
+		if err := service.RetireSecret(t.Context(), version); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Fatalf("error %v, want %v", err, want)
+		}
+	}
+	retire(1, admin.ErrNotFound)
+	add(1, 0)
+	retire(1, admin.ErrInUse) // it is the only one
+	for i := range 5 {
+		s.complete(s.hold("op", fmt.Sprint(i), 1))
+	}
+	lost := s.abandon(s.hold("op", "lost", 1))
+	add(2, time.Hour)
+	retire(1, admin.ErrInUse) // the second makes no records yet
+	s.advance(time.Hour)
+	s.complete(s.hold("op", "new", 2))
+
+	var use *admin.InUseError
+	if err := service.RetireSecret(t.Context(), 1); !errors.As(err, &use) || use.States["expired"] != 5 || use.States["abandoned"] != 1 {
+		t.Fatalf("error %v: %+v", err, use)
+	}
+	s.advance(time.Hour) // the completed ones are forgotten, though not purged
+	if err := service.RetireSecret(t.Context(), 1); !errors.As(err, &use) || use.States["expired"] != 0 || use.States["abandoned"] != 1 {
+		t.Fatalf("error %v: %+v", err, use)
+	}
+	if _, err := service.Settle(t.Context(), decision("lost", lost)); err != nil {
+		t.Fatal(err)
+	}
+	retire(1, admin.ErrInUse)
+	s.advance(8 * 24 * time.Hour)
+	retire(1, nil)
+	retire(1, nil) // again
+	retire(2, admin.ErrInUse)
+	known, _, err := s.Secrets(t.Context())
+	if err != nil || known[0].Retired.IsZero() || !known[1].Retired.IsZero() {
+		t.Errorf("secrets %+v, error %v", known, err)
+	}
+}
+
+// A listing that leaves records out, or meets one that it cannot read, does not show that a secret is
+// not needed.
+func TestRetireSecretUnsure(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		page store.Page
+		want error
+	}{
+		{store.Page{Partial: true}, store.ErrUnsupported},
+		{store.Page{Unreadable: []machine.Digest{digest("x")}}, admin.ErrInUse},
+	} {
+		s := newShop(t)
+		for version, from := range []machine.Instant{0, machine.Instant(s.clock.Load()) + 1} {
+			secret := store.Secret{Version: uint32(version + 1), Check: digest(fmt.Sprint(version)), PrimaryFrom: from}
+			if err := s.AddSecret(t.Context(), secret, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.advance(time.Second)
+		service := admin.New(listing{s, c.page}, admin.Options{})
+		if err := service.RetireSecret(t.Context(), 1); !errors.Is(err, c.want) {
+			t.Errorf("error %v, want %v", err, c.want)
+		}
+	}
+}
+
+// listing is a store with a listing of its own.
+type listing struct {
+	*shop
+	page store.Page
+}
+
+func (l listing) List(context.Context, store.Filter, string, int) (store.Page, error) {
+	return l.page, nil
+}

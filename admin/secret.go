@@ -1,0 +1,111 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+// InUseError says how many records still need a version of the secret.
+type InUseError struct {
+	Version uint32
+	// States are the numbers of records that live under it, by judged state.
+	States map[string]int64
+	// Unreadable is the number of records that cannot be read, and may be under it.
+	Unreadable int64
+}
+
+// Error implements error.
+func (e *InUseError) Error() string {
+	left := int64(0)
+	for _, n := range e.States {
+		left += n
+	}
+	text := fmt.Sprintf("%v: %d records live under version %d", ErrInUse, left, e.Version)
+	if e.Unreadable > 0 {
+		text += fmt.Sprintf(", and %d cannot be read", e.Unreadable)
+	}
+	return text + ": finished ones go when they are forgotten, abandoned ones when they are settled"
+}
+
+// Unwrap lets errors.Is find [ErrInUse].
+func (e *InUseError) Unwrap() error { return ErrInUse }
+
+// RetireSecret gives up a version of the secret. It looks at every record first, and refuses while one
+// lives under that version, or while that version still makes records. Retiring it again is no error.
+func (s *Service) RetireSecret(ctx context.Context, version uint32) error {
+	keeper, err := need[store.SecretKeeper](s.store, "keep secrets")
+	if err != nil {
+		return err
+	}
+	lister, err := need[store.Lister](s.store, "list records, which tells whether a secret is needed")
+	if err != nil {
+		return err
+	}
+	done, err := retirable(ctx, keeper, version)
+	if err != nil || done {
+		return err
+	}
+	if err := s.scan(ctx, lister, version); err != nil {
+		return err
+	}
+	if err := keeper.RetireSecret(ctx, version); err != nil {
+		return fmt.Errorf("retiring secret version %d: %w", version, err)
+	}
+	return nil
+}
+
+// retirable checks that a later version makes the records. done means that it is retired already.
+func retirable(ctx context.Context, keeper store.SecretKeeper, version uint32) (done bool, err error) {
+	known, now, err := keeper.Secrets(ctx)
+	if err != nil {
+		return false, fmt.Errorf("reading the versions of the secret: %w", err)
+	}
+	var old *store.Secret
+	for i := range known {
+		if known[i].Version == version {
+			old = &known[i]
+		}
+	}
+	if old == nil {
+		return false, fmt.Errorf("%w: the store has no version %d of the secret", ErrNotFound, version)
+	}
+	if !old.Retired.IsZero() {
+		return true, nil
+	}
+	for _, later := range known {
+		if later.PrimaryFrom > old.PrimaryFrom && later.PrimaryFrom <= now && later.Retired.IsZero() {
+			return false, nil
+		}
+	}
+	return false, fmt.Errorf("%w: version %d makes the new records: add a later version with a primary-from, and wait until then", ErrInUse, version)
+}
+
+// scan looks at every record and refuses if one is under the version.
+func (s *Service) scan(ctx context.Context, lister store.Lister, version uint32) error {
+	use := &InUseError{Version: version, States: map[string]int64{}}
+	left, cursor := false, ""
+	for {
+		page, err := lister.List(ctx, store.Filter{SecretVersion: version}, cursor, s.options.Batch)
+		if err != nil {
+			return fmt.Errorf("looking for records under secret version %d: %w", version, err)
+		}
+		if page.Partial {
+			return fmt.Errorf("%w: this store's listing does not look at every record, so nobody knows whether version %d is still needed", store.ErrUnsupported, version)
+		}
+		for _, r := range page.Records {
+			state, _ := r.Judge(page.At)
+			use.States[state.String()]++
+			left = true
+		}
+		use.Unreadable += int64(len(page.Unreadable))
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if left || use.Unreadable > 0 {
+		return use
+	}
+	return nil
+}

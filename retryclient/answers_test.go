@@ -38,6 +38,8 @@ func TestAnswers(t *testing.T) {
 		{name: "unknown after a lost reply", answers: []answer{breaks, unknown}, err: retryclient.ErrUnknown, tries: 2},
 		{name: "problems are known by type, not by status", answers: []answer{objects(425, "outcome-unknown")}, err: retryclient.ErrUnknown, tries: 1},
 
+		{name: "a record that cannot be read", answers: []answer{objects(409, "record-unreadable")}, err: retryclient.ErrUnknown, tries: 1},
+
 		{name: "key reused", answers: []answer{objects(422, "key-reused")}, err: retryclient.ErrKeyReused, tries: 1},
 		{name: "expired", answers: []answer{breaks, objects(410, "answer-expired")}, err: retryclient.ErrExpired, tries: 2},
 		{name: "not kept", answers: []answer{breaks, objects(410, "answer-not-kept")}, err: retryclient.ErrNotKept, tries: 2},
@@ -49,6 +51,7 @@ func TestAnswers(t *testing.T) {
 
 		{name: "never done: the last answer is handed on", answers: []answer{says(429)}, status: 429, tries: 8},
 		{name: "store unavailable throughout", answers: []answer{objects(503, "store-unavailable")}, status: 503, tries: 8},
+		{name: "credentials cannot be checked", answers: []answer{objects(503, "principal-unavailable"), says(201)}, status: 201, tries: 2},
 		{name: "perhaps done: unknown", answers: []answer{says(503)}, err: retryclient.ErrUnknown, tries: 8},
 		{name: "perhaps done, then never asked", answers: []answer{breaks, says(429)}, err: retryclient.ErrUnknown, tries: 8},
 		{name: "perhaps done, then a gate closed", answers: []answer{breaks, says(401)}, err: retryclient.ErrUnknown, tries: 2},

@@ -30,7 +30,7 @@ func judge(response *http.Response, p problem, retry []int) verdict {
 		return verdict{} // final, however often it is asked for
 	}
 	switch p.Type {
-	case problemUnknown:
+	case problemUnknown, problemUnreadable:
 		return verdict{effect: possible}
 	case problemInProgress:
 		return verdict{again: true, effect: possible}
@@ -48,7 +48,7 @@ func judge(response *http.Response, p problem, retry []int) verdict {
 		return verdict{again: true}
 	case problemNoAnswer:
 		return verdict{again: true, effect: possible}
-	case problemUnavailable, problemLost:
+	case problemUnavailable, problemLost, problemNoPrincipal:
 		return verdict{again: true, effect: unsaid}
 	case "":
 	default: // a malformed key, a body over the limit: refused before the key was looked at

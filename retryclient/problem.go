@@ -23,6 +23,8 @@ const (
 	problemNoAnswer     = problemPrefix + "upstream-no-answer"
 	problemUnavailable  = problemPrefix + "store-unavailable"
 	problemLost         = problemPrefix + "store-lost"
+	problemUnreadable   = problemPrefix + "record-unreadable"
+	problemNoPrincipal  = problemPrefix + "principal-unavailable"
 )
 
 // maxProblem bounds how much of a problem document is read.

@@ -1,0 +1,54 @@
+package httpguard
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/reprise-dev/reprise"
+)
+
+// exchange is one guarded request and its answer. It is also the context in which the guard works: the
+// request's, but not ended when the client hangs up, because the action goes on and is recorded then.
+type exchange struct {
+	context.Context
+	middleware *Middleware
+	request    *http.Request
+	next       http.Handler
+	body       heldBody
+	length     int
+	recorder   recorder
+}
+
+type exchangeKey struct{}
+
+func newExchange(m *Middleware, w http.ResponseWriter, r *http.Request, next http.Handler, space *workspace) *exchange {
+	x := &exchange{Context: context.WithoutCancel(r.Context()), middleware: m, request: r, next: next}
+	x.body.rest, x.length = space.request.Bytes(), space.request.Len()
+	x.recorder = recorder{ctx: x, out: w, rules: m.rules, options: &m.options, body: &space.response, bodyless: r.Method == http.MethodHead}
+	return x
+}
+
+// Value implements [context.Context]; it also finds the exchange itself.
+func (x *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return x
+	}
+	return x.Context.Value(key)
+}
+
+// act is the action: it runs the handler.
+func (x *exchange) act(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+	x.recorder.begin(run)
+	x.next.ServeHTTP(&x.recorder, x.replayable(ctx))
+	return x.recorder.settle()
+}
+
+// replayable returns the request with its body as if it had not been read.
+func (x *exchange) replayable(ctx context.Context) *http.Request {
+	r := x.request.WithContext(ctx)
+	r.ContentLength, r.TransferEncoding = int64(x.length), nil
+	if r.Body = http.NoBody; x.length > 0 {
+		r.Body = &x.body
+	}
+	return r
+}

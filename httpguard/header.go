@@ -1,0 +1,89 @@
+package httpguard
+
+import (
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+)
+
+// Headers of this package.
+const (
+	// HeaderReplayed is "true" on an answer that was recorded by an earlier request. First answers do
+	// not have it.
+	HeaderReplayed = "Idempotency-Replayed"
+	// HeaderStoredAt is when the replayed answer was recorded: RFC 3339, UTC, on the store's clock.
+	HeaderStoredAt = "Idempotency-Stored-At"
+	// HeaderRecorded is "false" on a first answer that the store has not confirmed to have recorded.
+	HeaderRecorded = "Reprise-Recorded"
+	// HeaderNoEffect is how an upstream says, with "true", that its answer means that nothing happened.
+	HeaderNoEffect = "Reprise-No-Effect"
+)
+
+// unkept reports whether a header is never recorded: it is for the first caller's eyes, about one
+// connection, or about how the bytes of one message are framed.
+func unkept(name string) bool {
+	switch name {
+	case "Set-Cookie", "Set-Cookie2", "Www-Authenticate", "Proxy-Authenticate", "Authentication-Info", "Proxy-Authentication-Info",
+		"Connection", "Proxy-Connection", "Keep-Alive", "Te", "Upgrade",
+		"Content-Length", "Transfer-Encoding", "Trailer",
+		HeaderReplayed, HeaderStoredAt, HeaderRecorded:
+		return true
+	}
+	return strings.HasPrefix(name, http.TrailerPrefix)
+}
+
+// keptHeader returns the headers that are recorded: those that the handler set (not those of outer, as
+// they were before it), without what must not be replayed.
+func keptHeader(header, outer http.Header, contentLength bool) http.Header {
+	kept := make(http.Header, len(header))
+	for name, values := range header {
+		switch {
+		case name == "Content-Length" && contentLength:
+		case unkept(name), inConnection(header, name):
+			continue
+		}
+		if before, ok := outer[name]; ok && slices.Equal(before, values) {
+			continue
+		}
+		kept[name] = values
+	}
+	return kept
+}
+
+// inConnection reports whether the Connection header names a header as meant for the next hop only.
+func inConnection(header http.Header, name string) bool {
+	for _, line := range header["Connection"] {
+		for token := range strings.SplitSeq(line, ",") {
+			if textproto.CanonicalMIMEHeaderKey(textproto.TrimString(token)) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isToken reports whether a text can be the name of a header (RFC 9110, section 5.6.2).
+func isToken(name string) bool {
+	for _, r := range name {
+		letter := 'a' <= r|0x20 && r|0x20 <= 'z'
+		if !letter && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// replaceHeader makes to equal to from. The lists of values are shared.
+func replaceHeader(to, from http.Header) {
+	clear(to)
+	for name, values := range from {
+		to[name] = values
+	}
+}
+
+// isUpgrade reports whether a request wants to leave HTTP. An offer of HTTP/2 is none: clients make it
+// in ordinary requests, and it may be ignored.
+func isUpgrade(r *http.Request) bool {
+	return len(r.Header["Upgrade"]) > 0 && inConnection(r.Header, "Upgrade") && !strings.EqualFold(r.Header.Get("Upgrade"), "h2c")
+}

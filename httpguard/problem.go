@@ -1,0 +1,155 @@
+package httpguard
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// ProblemPrefix stands before the type of every problem.
+const ProblemPrefix = "urn:reprise:problem:"
+
+// Types of problems, without the prefix.
+const (
+	ProblemKeyMissing           = "key-missing"
+	ProblemKeyMalformed         = "key-malformed"
+	ProblemKeyReused            = "key-reused"
+	ProblemPrincipalMissing     = "principal-missing"
+	ProblemPrincipalInvalid     = "principal-invalid"
+	ProblemPrincipalUnavailable = "principal-unavailable"
+	ProblemBodyTooLarge         = "body-too-large"
+	ProblemBodyIncomplete       = "body-incomplete"
+	ProblemInProgress           = "in-progress"
+	ProblemOutcomeUnknown       = "outcome-unknown"
+	ProblemAnswerExpired        = "answer-expired"
+	ProblemAnswerNotKept        = "answer-not-kept"
+	ProblemAnswerIncompatible   = "answer-incompatible"
+	ProblemRecordUnreadable     = "record-unreadable"
+	ProblemStoreUnavailable     = "store-unavailable"
+	ProblemStoreLost            = "store-lost"
+	ProblemMisconfigured        = "misconfigured"
+	ProblemUpstreamUnreachable  = "upstream-unreachable"
+	ProblemUpstreamNoAnswer     = "upstream-no-answer"
+)
+
+// Problem is an answer that says why there is no other (RFC 9457).
+type Problem struct {
+	// Type is one of the constants above.
+	Type string
+	// Status and Title are those of the type when they are zero.
+	Status int
+	Title  string
+	// Detail says what to do next.
+	Detail string
+	// RetryAfter is when to ask again. It is sent in whole seconds, rounded up and at least one; zero
+	// sends nothing.
+	RetryAfter time.Duration
+	// Extensions are further members of the document.
+	Extensions map[string]any
+}
+
+type problemKind struct {
+	status int
+	title  string
+}
+
+// kindOf returns the status and title of a type of problem.
+func kindOf(name string) (problemKind, bool) {
+	kind := func(status int, title string) (problemKind, bool) { return problemKind{status, title}, true }
+	switch name {
+	case ProblemKeyMissing:
+		return kind(http.StatusBadRequest, "An idempotency key is required")
+	case ProblemKeyMalformed:
+		return kind(http.StatusBadRequest, "The idempotency key is malformed")
+	case ProblemKeyReused:
+		return kind(http.StatusUnprocessableEntity, "The idempotency key was used for another request")
+	case ProblemPrincipalMissing:
+		return kind(http.StatusBadRequest, "The request does not say who sends it")
+	case ProblemPrincipalInvalid:
+		return kind(http.StatusUnauthorized, "The credentials are not valid")
+	case ProblemPrincipalUnavailable:
+		return kind(http.StatusServiceUnavailable, "The credentials cannot be checked now")
+	case ProblemBodyTooLarge:
+		return kind(http.StatusRequestEntityTooLarge, "The request body is too large")
+	case ProblemBodyIncomplete:
+		return kind(http.StatusBadRequest, "The request body is incomplete")
+	case ProblemInProgress:
+		return kind(http.StatusConflict, "The first request with this key is still running")
+	case ProblemOutcomeUnknown:
+		return kind(http.StatusConflict, "Nobody knows whether the request took effect")
+	case ProblemAnswerExpired:
+		return kind(http.StatusGone, "The request was answered before, and the answer has expired")
+	case ProblemAnswerNotKept:
+		return kind(http.StatusGone, "The request was answered before, and the answer was not kept")
+	case ProblemAnswerIncompatible:
+		return kind(http.StatusConflict, "The request was answered before, in a form that this version cannot read")
+	case ProblemRecordUnreadable:
+		return kind(http.StatusConflict, "The record of this key cannot be read")
+	case ProblemStoreUnavailable:
+		return kind(http.StatusServiceUnavailable, "The record of this key cannot be asked for now")
+	case ProblemStoreLost:
+		return kind(http.StatusServiceUnavailable, "The records were lost, and requests are refused until that is settled")
+	case ProblemMisconfigured:
+		return kind(http.StatusInternalServerError, "The server is misconfigured")
+	case ProblemUpstreamUnreachable:
+		return kind(http.StatusBadGateway, "The upstream could not be reached; nothing was sent to it")
+	case ProblemUpstreamNoAnswer:
+		return kind(http.StatusGatewayTimeout, "The request was sent to the upstream, and no usable answer came")
+	}
+	return problemKind{}, false
+}
+
+// checkStatuses reports what is wrong with overrides of statuses.
+func checkStatuses(statuses map[string]int) error {
+	for name, status := range statuses {
+		if _, ok := kindOf(name); !ok {
+			return fmt.Errorf("httpguard: Options.Statuses: there is no problem type %q", name)
+		}
+		if status < 400 || status > 599 {
+			return fmt.Errorf("httpguard: Options.Statuses: %d for %q is not an error status (400 to 599)", status, name)
+		}
+	}
+	return nil
+}
+
+// WriteProblem writes a problem as the answer.
+func WriteProblem(w http.ResponseWriter, p Problem) {
+	kind, _ := kindOf(p.Type)
+	if p.Status == 0 {
+		p.Status = kind.status
+	}
+	if p.Title == "" {
+		p.Title = kind.title
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/problem+json")
+	header.Set("Cache-Control", "no-store")
+	header.Del("Content-Encoding")
+	if p.RetryAfter > 0 {
+		seconds := (p.RetryAfter + time.Second - 1) / time.Second
+		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
+	}
+	body := p.document()
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body)
+}
+
+// document returns the problem as JSON.
+func (p Problem) document() []byte {
+	members := map[string]any{}
+	maps.Copy(members, p.Extensions)
+	members["type"], members["title"], members["status"] = ProblemPrefix+p.Type, p.Title, p.Status
+	if p.Detail != "" {
+		members["detail"] = p.Detail
+	}
+	document, err := json.Marshal(members)
+	if err != nil { // an extension that is no JSON
+		p.Extensions = nil
+		return p.document()
+	}
+	return append(document, '\n')
+}

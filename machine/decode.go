@@ -162,6 +162,9 @@ func (d *decoder) response(r *Response, flags uint16) {
 
 func (d *decoder) last(r *Record, flags uint16) {
 	r.Last.Kind, r.Last.Operation = Kind(d.byte()), r.Operation
+	if r.Last.Kind == 0 {
+		d.fail("no such command")
+	}
 	if flags&flagLastOperation != 0 {
 		d.into(r.Last.Operation[:])
 	}

@@ -25,35 +25,43 @@ import (
 func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
 	switch c := command.(type) {
 	case machine.Inspect:
-		reply, _, err := s.glance(ctx, c)
-		return reply, err
+		seen, err := s.glance(ctx, c)
+		return seen.reply, err
 	case machine.Claim:
-		if reply, answered, err := s.glance(ctx, c); answered || err != nil {
-			return reply, err
+		seen, err := s.glance(ctx, c)
+		if err != nil || seen.final {
+			return seen.reply, err
 		}
-		command = keepable(c)
+		return s.enqueue(ctx, keepable(c), seen.absent)
 	case machine.Begin:
-		if reply, answered, err := s.glance(ctx, c); answered || err != nil {
-			return reply, err
+		seen, err := s.glance(ctx, c)
+		if err != nil || seen.final {
+			return seen.reply, err
 		}
 		c.Claim = keepable(c.Claim)
-		command = c
+		return s.enqueue(ctx, c, seen.absent)
 	}
-	return s.enqueue(ctx, command)
+	return s.enqueue(ctx, command, false)
 }
 
-// glance answers a command from the committed record if it changes nothing.
-func (s *Store) glance(ctx context.Context, command machine.Command) (reply machine.Reply, answered bool, err error) {
+// glimpse is what a command comes to on the committed record.
+type glimpse struct {
+	reply  machine.Reply
+	final  bool // it would change nothing, so this is the answer
+	absent bool // there is no record
+}
+
+func (s *Store) glance(ctx context.Context, command machine.Command) (glimpse, error) {
 	now := s.now()
 	record, err := s.peek(ctx, command.Target().Digest)
 	if err != nil {
-		return machine.Reply{}, false, err
+		return glimpse{}, err
 	}
 	if record != nil && machine.InstantOf(now) < record.Finished {
 		now = record.Finished.Time()
 	}
 	next, reply := machine.Step(record, command, now)
-	return reply, next == record, nil
+	return glimpse{reply: reply, final: next == record, absent: record == nil}, nil
 }
 
 // keepable returns a claim that does not change with what its caller does after a context ended, while
@@ -64,12 +72,12 @@ func keepable(c machine.Claim) machine.Claim {
 }
 
 // enqueue hands a command to the writer and waits for its group.
-func (s *Store) enqueue(ctx context.Context, command machine.Command) (machine.Reply, error) {
+func (s *Store) enqueue(ctx context.Context, command machine.Command, fresh bool) (machine.Reply, error) {
 	if err := s.usable(ctx); err != nil {
 		return machine.Reply{}, err
 	}
 	r := s.requests.Get().(*request)
-	r.command = command
+	r.command, r.fresh = command, fresh
 	return s.await(ctx, r)
 }
 

@@ -91,7 +91,8 @@ func (c *conn) exec(query string, args ...any) error {
 		return err
 	}
 	defer s.stmt.Close()
-	return s.exec(args...)
+	_, err = s.exec(args...)
+	return err
 }
 
 // statement is a prepared statement with room for its arguments and its row. Both are used again by the
@@ -111,12 +112,15 @@ func (s *statement) bind(args []any) []driver.NamedValue {
 	return s.args
 }
 
-// exec runs the statement. Statements run to their end whatever the caller's context: one that was cut
-// short would leave open what it did.
-func (s *statement) exec(args ...any) error {
-	_, err := s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
+// exec runs the statement and returns how many rows it changed. Statements run to their end whatever
+// the caller's context: one that was cut short would leave open what it did.
+func (s *statement) exec(args ...any) (int64, error) {
+	result, err := s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
 	clear(s.args)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 // query hands each row to visit, which must not keep the slice.

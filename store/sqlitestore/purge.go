@@ -63,7 +63,7 @@ func (p *purge) run(t *transaction, now time.Time) error {
 		return err
 	}
 	for _, id := range due {
-		if err := t.deleting.exec(id); err != nil {
+		if _, err := t.deleting.exec(id); err != nil {
 			return err
 		}
 	}

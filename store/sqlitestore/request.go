@@ -11,6 +11,7 @@ import (
 // request is something that waits for the writer: a command, or a task with a transaction of its own.
 type request struct {
 	command machine.Command
+	fresh   bool // a claim whose record was absent when it was called
 	task    func(t *transaction, now time.Time) error
 
 	claimed atomic.Bool
@@ -35,7 +36,7 @@ func (r *request) finish(err error) {
 
 // reset makes the request ready for another use.
 func (r *request) reset() {
-	r.command, r.task, r.reply, r.err = nil, nil, machine.Reply{}, nil
+	r.command, r.fresh, r.task, r.reply, r.err = nil, false, nil, machine.Reply{}, nil
 	r.claimed.Store(false)
 }
 

@@ -44,7 +44,7 @@ func newTransaction(c *conn) (t *transaction, err error) {
 // begin takes the write lock; what is read from here on is the latest, and stays so.
 func (t *transaction) begin() error {
 	t.wrote, t.changed, t.bytes = false, t.changed[:0], 0
-	return t.beginning.exec()
+	return t.control(t.beginning)
 }
 
 // commit makes the changes durable. Where there are none, there is nothing to wait for.
@@ -52,16 +52,21 @@ func (t *transaction) commit() error {
 	if !t.wrote {
 		return t.rollback()
 	}
-	return t.committing.exec()
+	return t.control(t.committing)
 }
 
 // rollback undoes the changes. SQLite may have done so by itself after a failure; that is no error.
 func (t *transaction) rollback() error {
 	t.changed = t.changed[:0]
-	if err := t.rollingBack.exec(); err != nil && code(err) != lib.SQLITE_ERROR {
+	if err := t.control(t.rollingBack); err != nil && code(err) != lib.SQLITE_ERROR {
 		return err
 	}
 	return nil
+}
+
+func (t *transaction) control(s *statement) error {
+	_, err := s.exec()
+	return err
 }
 
 // run runs a request. An error means that the transaction cannot go on; what is only the request's own
@@ -72,10 +77,23 @@ func (t *transaction) run(r *request, now time.Time) (err error) {
 		return r.task(t, now)
 	}
 	r.err = nil // of a first try in a larger group
-	if r.reply, err = t.step(r.command, now); damaged(err) {
+	if r.reply, err = t.apply(r.command, r.fresh, now); damaged(err) {
 		r.err, err = err, nil
 	}
 	return err
+}
+
+// apply runs a command. One whose record was absent a moment ago is tried as an insert at first: the
+// index says whether it still is, and saves looking for it.
+func (t *transaction) apply(command machine.Command, fresh bool, now time.Time) (machine.Reply, error) {
+	if fresh {
+		if next, reply := machine.Step(nil, command, now); next != nil {
+			if inserted, err := t.insert(next); inserted || err != nil {
+				return reply, err
+			}
+		}
+	}
+	return t.step(command, now)
 }
 
 // step is machine.Step on the row of the command's target.
@@ -91,20 +109,25 @@ func (t *transaction) step(command machine.Command, now time.Time) (machine.Repl
 	case next == nil:
 		err = t.delete(id, record.Scope.Digest)
 	case record == nil:
-		err = t.insert(next)
+		_, err = t.insert(next)
 	default:
 		err = t.update(id, next)
 	}
 	return reply, err
 }
 
-func (t *transaction) insert(r *machine.Record) error {
+// insert reports whether it wrote: not if there is a record already.
+func (t *transaction) insert(r *machine.Record) (bool, error) {
 	packed, err := t.pack(r)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return t.inserting.exec(r.Scope.Digest[:], int64(r.State), r.Scope.Operation, int64(r.Scope.SecretVersion),
+	changed, err := t.inserting.exec(r.Scope.Digest[:], int64(r.State), r.Scope.Operation, int64(r.Scope.SecretVersion),
 		int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed)
+	if changed > 0 {
+		t.note(r.Scope.Digest, len(packed))
+	}
+	return changed > 0, err
 }
 
 func (t *transaction) update(id int64, r *machine.Record) error {
@@ -112,31 +135,29 @@ func (t *transaction) update(id int64, r *machine.Record) error {
 	if err != nil {
 		return err
 	}
-	return t.updating.exec(int64(r.State), int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed, id)
+	t.note(r.Scope.Digest, len(packed))
+	_, err = t.updating.exec(int64(r.State), int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed, id)
+	return err
 }
 
 func (t *transaction) delete(id int64, digest machine.Digest) error {
-	t.note(digest)
-	return t.deleting.exec(id)
+	t.note(digest, 0)
+	_, err := t.deleting.exec(id)
+	return err
 }
 
 // pack returns the stored form, in memory that is used again.
 func (t *transaction) pack(r *machine.Record) (packed []byte, err error) {
-	if packed, err = r.AppendBinary(t.packed[:0]); err != nil {
-		return nil, err
-	}
-	if cap(packed) <= maxKeptBuffer {
+	if packed, err = r.AppendBinary(t.packed[:0]); err == nil && cap(packed) <= maxKeptBuffer {
 		t.packed = packed
 	}
-	t.bytes += len(packed)
-	t.note(r.Scope.Digest)
-	return packed, nil
+	return packed, err
 }
 
-func (t *transaction) note(digest machine.Digest) {
-	t.wrote, t.changed = true, append(t.changed, digest)
+// note keeps what a change of a record means for the commit.
+func (t *transaction) note(digest machine.Digest, bytes int) {
+	t.wrote, t.changed, t.bytes = true, append(t.changed, digest), t.bytes+bytes
 }
 
 // maxKeptBuffer keeps one large answer from holding memory for ever.
 const maxKeptBuffer = 1 << 20
-

@@ -21,10 +21,11 @@ type writer struct {
 	stopped chan struct{} // closed when everything that was taken is answered
 	failure error         // of closing the connection; read after stopped
 
-	tx      *transaction // nil when the connection has to be made again
-	group   []*request   // taken and not yet answered
-	held    *request     // the first of the next group
-	polite  int          // groups after which another process is let in
+	tx     *transaction // nil when the connection has to be made again
+	group  []*request   // taken and not yet answered
+	held   *request     // the first of the next group
+	last   int          // how many requests the last group had
+	polite int          // groups after which another process is let in
 }
 
 // maxGroupBytes ends a group early: answers may be large, and all of a group's are in memory at once.
@@ -87,7 +88,6 @@ func (w *writer) serve(first *request) {
 		return
 	}
 	w.gather()
-	w.group = w.group[:0]
 	for r := first; r != nil; r = w.more() {
 		if !r.claim() {
 			continue // its caller has withdrawn it
@@ -135,8 +135,11 @@ func (w *writer) beginPatiently() (err error) {
 }
 
 // gather lets callers that were just answered come back with their next command, so that they share
-// this commit instead of waiting for it. It ends when nobody came.
+// this commit instead of waiting for it. It ends when nobody came. A lone caller is not kept waiting.
 func (w *writer) gather() {
+	if w.last < 2 {
+		return
+	}
 	for range 4 {
 		waiting := len(w.queue)
 		runtime.Gosched()
@@ -187,7 +190,7 @@ func (w *writer) answer(err error) {
 		w.group[i] = nil
 		r.finish(err)
 	}
-	w.group = w.group[:0]
+	w.last, w.group = len(w.group), w.group[:0]
 }
 
 // undo rolls back after err. A single request has its answer by that. The requests of a group are run

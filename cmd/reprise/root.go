@@ -60,6 +60,10 @@ func newRootCommand(p process) *cobra.Command {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
+		newDemoCommand(p),
+		newOpsCommand(p),
+		newMigrateCommand(p),
+		newStoreCommand(p),
 		newVersionCommand(),
 	)
 	return root
@@ -71,6 +75,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf(", did you mean %q?", near[0])
 	}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reprise-dev/reprise"
+)
+
+func TestStoreInit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "reprise.db")
+	dsn := "sqlite:" + path
+	out := must(t, "store", "init", "--new", "--store", dsn)
+	if !strings.Contains(out, "created the database "+path) || !strings.Contains(out, path+".secret") {
+		t.Errorf("printed:\n%s", out)
+	}
+	info, err := os.Stat(path + ".secret")
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("secret: %v, error %v", info, err)
+	}
+	text, _ := os.ReadFile(path + ".secret")
+	if _, err := reprise.ParseSecrets(text); err != nil {
+		t.Errorf("the secret cannot be read: %v", err)
+	}
+	if out := must(t, "migrate", "status", "--store", dsn); !strings.Contains(out, "up to date") {
+		t.Errorf("status: %s", out)
+	}
+	if out := must(t, "migrate", "up", "--store", dsn); !strings.Contains(out, "nothing to do") {
+		t.Errorf("up: %s", out)
+	}
+	if c := call(t, "", "store", "init", "--new", "--store", dsn); c.code != exitFailed || !strings.Contains(c.err, "exists") {
+		t.Errorf("again: %+v", c)
+	}
+	if after, _ := os.ReadFile(path + ".secret"); string(after) != string(text) {
+		t.Error("a refused init changed the secret")
+	}
+}
+
+// A secret whose database is gone is not answered with a new database.
+func TestStoreInitSecretWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "reprise.db")
+	if err := os.WriteFile(path+".secret", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := call(t, "", "store", "init", "--new", "--store", "sqlite:"+path)
+	if c.code != exitFailed || !strings.Contains(c.err, "lost or moved") {
+		t.Errorf("%+v", c)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a database was created")
+	}
+}
+
+// An init that cannot make the database takes its secret back.
+func TestStoreInitFails(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "missing")
+	if c := call(t, "", "store", "init", "--new", "--store", "sqlite:"+filepath.Join(dir, "reprise.db")); c.code != exitFailed {
+		t.Errorf("%+v", c)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("something was left behind")
+	}
+}
+
+func TestMigratePrint(t *testing.T) {
+	t.Parallel()
+	if out := must(t, "migrate", "print", "--store", "sqlite:any.db"); !strings.Contains(out, "CREATE TABLE") {
+		t.Errorf("printed:\n%s", out)
+	}
+	if _, err := os.Stat("any.db"); err == nil {
+		t.Error("print created a file")
+	}
+}

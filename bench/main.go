@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+// settings are the command line.
+type settings struct {
+	rounds     int
+	operations int // of the memory part
+	only       string
+	dir        string // scratch, on a real disk
+}
+
+// part is a group of measurements.
+type part struct {
+	name string
+	run  func(ctx context.Context, s settings, t *table) error
+}
+
+func parts() []part {
+	return []part{
+		{"guard", benchGuard},
+		{"sqlite", benchStores},
+		{"proxy", benchProxy},
+		{"memory", benchMemory},
+	}
+}
+
+func main() {
+	if err := serveChild(); err != nil {
+		fail(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(1)
+}
+
+func run(ctx context.Context) (err error) {
+	var s settings
+	flag.IntVar(&s.rounds, "rounds", 7, "rounds of each measurement; the table shows their median")
+	flag.IntVar(&s.operations, "operations", 1_000_000, "operations of the memory part")
+	flag.StringVar(&s.only, "only", "", "comma-separated parts: guard, sqlite, proxy, memory")
+	flag.StringVar(&s.dir, "dir", os.TempDir(), "directory for scratch files; it should be on the disk that matters to you")
+	flag.Parse()
+	if s.dir, err = os.MkdirTemp(s.dir, "reprise-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(s.dir)
+
+	t := newTable(os.Stdout)
+	wanted := strings.Split(s.only, ",")
+	for _, p := range parts() {
+		if s.only != "" && !contains(wanted, p.name) {
+			continue
+		}
+		if err := p.run(ctx, s, t); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return t.print(s)
+}
+
+func contains(list []string, name string) bool {
+	for _, l := range list {
+		if strings.TrimSpace(l) == name {
+			return true
+		}
+	}
+	return false
+}

@@ -78,7 +78,7 @@ func (g *Guard) try(ctx context.Context, call Call, action Action) (Outcome, err
 	if d.Verdict == flow.Undecided && d.Verb == flow.Run {
 		return r.run(ctx, d, action)
 	}
-	r.finish(d)
+	defer r.finish(d)
 	return r.outcome(ctx, d.Verdict)
 }
 
@@ -136,14 +136,14 @@ func (r *Run) kept(response Response) machine.Response {
 	if len(response.Data) > r.guard.policy.MaxKept && !response.NotKept {
 		response.NotKept, response.Data = true, nil
 	}
-	return response.record()
+	return response.Record()
 }
 
 // record sends the result until it is confirmed, refused, or patience ends. Its context is its own: a
 // caller that hangs up does not leave the record behind.
 func (r *Run) record(ctx context.Context, result flow.Result, response Response, cause error) (Outcome, error) {
 	d := r.pursue(context.WithoutCancel(ctx), r.flow.Finished(r.now(), result))
-	r.finish(d)
+	defer r.finish(d)
 	if d.Verdict != flow.Recorded && d.Verdict != flow.Unconfirmed {
 		return r.outcome(ctx, d.Verdict)
 	}

@@ -47,7 +47,8 @@ func (v *invocation) pursue(ctx context.Context, d flow.Directive) flow.Directiv
 	return d
 }
 
-// finish does in the background what is left after the answer was given.
+// finish does in the background what is left after the answer was given. Nobody else may look at the
+// invocation from then on.
 func (v *invocation) finish(d flow.Directive) {
 	if d.Verb == flow.Send {
 		v.guard.background.Go(v.rest(d))

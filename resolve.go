@@ -138,7 +138,7 @@ func (g *Guard) settle(ctx context.Context, r *machine.Record, resolution Resolu
 		Who: "resolver", Why: "asked what happened", Evidence: resolution.evidence,
 	}
 	if resolution.completed {
-		command.Response = resolution.response.record()
+		command.Response = resolution.response.Record()
 	} else {
 		command.Window, command.Remember = 0, g.policy.RetryableFor
 	}

@@ -24,7 +24,8 @@ const (
 	CodecJSON = "json/1" // of [DoJSON]
 )
 
-func (r Response) record() machine.Response {
+// Record returns the response in the form in which records hold it.
+func (r Response) Record() machine.Response {
 	codec := r.Codec
 	if codec == "" {
 		codec = CodecRaw

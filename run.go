@@ -78,15 +78,17 @@ type heart struct {
 }
 
 func (r *Run) startHeart(after time.Duration) {
+	r.heart.mu.Lock()
+	defer r.heart.mu.Unlock()
 	r.heart.timer = time.AfterFunc(after, r.beat)
 }
 
 // stopHeart ends the heartbeat. A renewal in flight is cut short: the recording that follows finds out
 // whether it arrived.
 func (r *Run) stopHeart() {
-	r.heart.timer.Stop()
 	r.heart.mu.Lock()
 	defer r.heart.mu.Unlock()
+	r.heart.timer.Stop()
 	r.heart.stopped = true
 	if r.heart.abort != nil {
 		r.heart.abort()
@@ -106,7 +108,11 @@ func (h *heart) renewing() (context.Context, bool) {
 }
 
 func (r *Run) beat() {
-	r.mu.Lock()
+	if !r.mu.TryLock() {
+		// A late start is under way, or the action has ended.
+		r.heart.schedule(r.Lease / 20)
+		return
+	}
 	defer r.mu.Unlock()
 	ctx, ok := r.heart.renewing()
 	if !ok {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -33,40 +35,50 @@ func newDemoCommand(p process) *cobra.Command {
 	return cmd
 }
 
-// runDemo plays the story in a directory of its own, and leaves nothing behind unless it fails.
+// runDemo plays the story in a directory of its own, and leaves nothing behind unless a line fails.
 func runDemo(ctx context.Context, out io.Writer, stay bool) error {
 	dir, err := os.MkdirTemp("", "reprise-demo-")
 	if err != nil {
 		return err
 	}
-	d, err := newDemo(ctx, dir, out)
-	defer d.stop()
-	if err == nil {
-		err = d.play(ctx)
-	}
-	if err == nil && stay {
-		err = d.stay(ctx)
-	}
-	if ctx.Err() != nil {
+	err = perform(ctx, dir, out, stay)
+	switch {
+	case err == nil:
+		return os.RemoveAll(dir)
+	case ctx.Err() != nil:
 		return errors.Join(errors.New("interrupted"), os.RemoveAll(dir))
 	}
+	return fmt.Errorf("%w; what the processes printed is in %s", err, dir)
+}
+
+// perform starts the processes, plays, and ends them.
+func perform(ctx context.Context, dir string, out io.Writer, stay bool) error {
+	d, err := newDemo(ctx, dir, out)
+	defer d.stop()
 	if err != nil {
-		return fmt.Errorf("%w; what the processes printed is in %s", err, dir)
+		return err
 	}
-	return os.RemoveAll(dir)
+	if err := d.play(ctx); err != nil || !stay {
+		return err
+	}
+	return d.stay(ctx)
 }
 
 // demo is the stage: two processes and their files.
 type demo struct {
 	dir            string
 	report         *report
+	client         *http.Client // which tries once, on a connection of its own
 	service, proxy *child
 	serviceAddress string
 	proxyAddress   string
 }
 
 func newDemo(ctx context.Context, dir string, out io.Writer) (d *demo, err error) {
-	d = &demo{dir: dir, report: &report{out: out}}
+	d = &demo{
+		dir: dir, report: &report{out: out},
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
+	}
 	if d.serviceAddress, err = freeAddress(); err != nil {
 		return d, err
 	}
@@ -92,7 +104,10 @@ func (d *demo) startProxy(ctx context.Context) (err error) {
 	return err
 }
 
-func (d *demo) dsn() string { return "sqlite:" + filepath.Join(d.dir, "reprise.db") }
+// storeFile is the name of the database in the demonstration's directory.
+const storeFile = "reprise.db"
+
+func (d *demo) dsn() string { return "sqlite:" + filepath.Join(d.dir, storeFile) }
 
 // stop ends what was started.
 func (d *demo) stop() {

@@ -86,7 +86,7 @@ func (d *demo) made(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := d.client.Do(request)
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +96,7 @@ func (d *demo) made(ctx context.Context) (int, error) {
 	return t.Made, err
 }
 
-// reprise runs a command of this program and returns what it printed.
+// reprise runs a command of this program in the demonstration's directory, and returns what it printed.
 func (d *demo) reprise(ctx context.Context, args ...string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -104,6 +104,7 @@ func (d *demo) reprise(ctx context.Context, args ...string) (string, error) {
 	}
 	var out, failure bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), "REPRISE_STORE=sqlite:"+storeFile)
 	cmd.Stdout, cmd.Stderr = &out, &failure
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("reprise %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(failure.String()))

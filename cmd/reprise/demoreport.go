@@ -14,7 +14,7 @@ type evidence struct {
 	says   string // what Reprise says about the answer: replayed, or the type of the problem
 }
 
-const reportLine = "  %-6s  %-52s  %8s  %5s  %6s  %s\n"
+const reportLine = "  %-6s  %-46s %8s %6s %6s  %s"
 
 // report prints the lines, and knows whether all came out as promised.
 type report struct {
@@ -24,8 +24,8 @@ type report struct {
 }
 
 func (r *report) head() {
-	fmt.Fprintf(r.out, reportLine, "", "", "", "", "orders", "")
-	fmt.Fprintf(r.out, reportLine, "", "", "status", "order", "made", "")
+	r.row("", "", "", "", "orders", "")
+	r.row("", "", "status", "order", "made", "")
 }
 
 // line prints one line: what was done, what came out, and what was promised if that is something else.
@@ -36,24 +36,23 @@ func (r *report) line(text string, got, want evidence) {
 		mark = "FAILED"
 		r.failed++
 	}
-	r.row(mark, text, got)
+	r.row(mark, text, got.status, got.order, fmt.Sprint(got.made), got.says)
 	if got != want {
-		r.row("", "this was promised:", want)
+		r.row("", "this was promised:", want.status, want.order, fmt.Sprint(want.made), want.says)
 	}
 }
 
-func (r *report) row(mark, text string, e evidence) {
-	row := fmt.Sprintf(reportLine, mark, text, e.status, e.order, fmt.Sprint(e.made), e.says)
-	fmt.Fprintln(r.out, strings.TrimRight(row, " \n"))
+func (r *report) row(mark, text, status, order, made, says string) {
+	row := fmt.Sprintf(reportLine, mark, text, status, order, made, says)
+	fmt.Fprintln(r.out, strings.TrimRight(row, " "))
 }
 
 // shell prints a command and what it printed, as in a terminal.
 func (r *report) shell(command, output string) {
-	fmt.Fprintf(r.out, "\n          $ %s\n", command)
-	for line := range strings.Lines(output) {
+	fmt.Fprintln(r.out)
+	for line := range strings.Lines("$ " + command + "\n" + output) {
 		fmt.Fprintln(r.out, strings.TrimRight("          "+line, " \n"))
 	}
-	fmt.Fprintln(r.out)
 }
 
 // end says how it went.

@@ -31,7 +31,7 @@ func (d *demo) play(ctx context.Context) error {
   An order service on %s that counts its orders. It knows nothing of keys.
   Reprise in front of it on %s, with its records in %s.
 
-`, d.serviceAddress, d.proxyAddress, filepath.Join(d.dir, "reprise.db"))
+`, d.serviceAddress, d.proxyAddress, filepath.Join(d.dir, storeFile))
 	d.report.head()
 	for _, scene := range []func(context.Context) error{d.retries, d.strangers, d.serviceDies, d.settles, d.proxyDies} {
 		if err := scene(ctx); err != nil {
@@ -60,7 +60,7 @@ func (d *demo) strangers(ctx context.Context) error {
 
 // serviceDies shows that what nobody can know is said, and not guessed.
 func (d *demo) serviceDies(ctx context.Context) error {
-	answer, err := d.send(ctx, http.DefaultClient, alice, lostKey, powerCut)
+	answer, err := d.send(ctx, d.client, alice, lostKey, powerCut)
 	if err != nil {
 		return err
 	}
@@ -77,35 +77,36 @@ func (d *demo) serviceDies(ctx context.Context) error {
 	if err := d.tellAnswers(ctx, "The service makes an order and dies", evidence{"504", "", 4, httpguard.ProblemUpstreamNoAnswer}, answer); err != nil {
 		return err
 	}
-	return d.tell(ctx, "It is back, she asks again: nobody knows, no rerun", alice, lostKey, powerCut, evidence{"409", "", 4, httpguard.ProblemOutcomeUnknown})
+	return d.tell(ctx, "It is back. She asks again: nobody knows", alice, lostKey, powerCut, evidence{"409", "", 4, httpguard.ProblemOutcomeUnknown})
 }
 
-// settles shows how somebody who looked into the order book says what happened.
+// settles shows how somebody who looked into the order book says what happened. The commands are run as
+// they are printed, in the directory of the records.
 func (d *demo) settles(ctx context.Context) error {
-	found, err := d.reprise(ctx, "ops", "list", "--store", d.dsn(), "--state", "abandoned", "--json")
+	printed, err := d.reprise(ctx, "ops", "list", "--state", "abandoned", "--json")
 	if err != nil {
 		return err
 	}
 	var lost admin.Record
-	if err := json.Unmarshal([]byte(found), &lost); err != nil {
-		return fmt.Errorf("reprise ops list printed %q: %w", found, err)
+	if err := json.Unmarshal([]byte(printed), &lost); err != nil {
+		return fmt.Errorf("reprise ops list printed %q: %w", printed, err)
 	}
-	listed, err := d.reprise(ctx, "ops", "list", "--store", d.dsn(), "--state", "abandoned")
+	if printed, err = d.reprise(ctx, "ops", "list", "--state", "abandoned"); err != nil {
+		return err
+	}
+	d.report.shell("reprise ops list --state abandoned", printed)
+	body := []byte(`{"order":4,"item":"` + powerCut + `"}` + "\n")
+	if err := os.WriteFile(filepath.Join(d.dir, "order-4.json"), body, 0o600); err != nil {
+		return err
+	}
+	digest, revision := lost.Digest[:16], fmt.Sprint(lost.Revision)
+	printed, err = d.reprise(ctx, "ops", "settle", digest, "--revision", revision, "--completed", "--status", "201",
+		"--body-file", "order-4.json", "--who", "ann", "--why", "order 4 is in the book")
 	if err != nil {
 		return err
 	}
-	d.report.shell("reprise ops list --state abandoned", listed)
-	body := filepath.Join(d.dir, "order-4.json")
-	if err := os.WriteFile(body, []byte(`{"order":4,"item":"`+powerCut+`"}`+"\n"), 0o600); err != nil {
-		return err
-	}
-	settled, err := d.reprise(ctx, "ops", "settle", lost.Digest, "--store", d.dsn(), "--completed", "--status", "201",
-		"--header", "Location: /orders/4", "--body-file", body, "--who", "the demo", "--why", "order 4 is in the book", "--json")
-	if err != nil {
-		return err
-	}
-	d.report.shell("reprise ops settle "+lost.Digest[:16]+" --completed --status 201 --body-file order-4.json \\\n"+
-		"              --who 'the demo' --why 'order 4 is in the book'", settled)
+	d.report.shell("reprise ops settle "+digest+" --revision "+revision+" --completed --status 201 \\\n"+
+		"    --body-file order-4.json --who ann --why 'order 4 is in the book'", printed+"\n")
 	return d.tell(ctx, "She asks again", alice, lostKey, powerCut, evidence{"201", "4", 4, "replayed"})
 }
 
@@ -116,14 +117,14 @@ func (d *demo) proxyDies(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(
-		d.tell(ctx, "kill -9 of the proxy, new one: the first request", alice, firstKey, "coffee", evidence{"201", "1", 4, "replayed"}),
+		d.tell(ctx, "kill -9 of the proxy, a new one: first request", alice, firstKey, "coffee", evidence{"201", "1", 4, "replayed"}),
 		d.tell(ctx, "And the one that was settled", alice, lostKey, powerCut, evidence{"201", "4", 4, "replayed"}),
 	)
 }
 
 // tell sends one request and prints what came out.
 func (d *demo) tell(ctx context.Context, text, caller, key, item string, want evidence) error {
-	answer, err := d.send(ctx, http.DefaultClient, caller, key, item)
+	answer, err := d.send(ctx, d.client, caller, key, item)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type shop struct {
 }
 
 func newShop(t *testing.T) *shop {
+	t.Helper()
 	clock := new(atomic.Int64)
 	clock.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMicro())
 	return &shop{memstore.New(func() time.Time { return time.UnixMicro(clock.Load()) }), t, clock}

@@ -17,6 +17,7 @@ import (
 // A store with a record of each kind: paid is completed an hour ago, lost is abandoned, gone was
 // interrupted, busy is being worked on.
 func busyShop(t *testing.T) *shop {
+	t.Helper()
 	s := newShop(t)
 	s.hold("POST /orders", "gone", 1)
 	s.complete(s.hold("POST /orders", "paid", 1))

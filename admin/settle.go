@@ -83,15 +83,13 @@ func (s *Service) send(ctx context.Context, command machine.Settle) (reply machi
 			return reply, lost, nil
 		}
 		kind := store.Classify(err)
-		lost = lost || kind == store.ErrIndeterminate
+		lost = lost || errors.Is(kind, store.ErrIndeterminate)
 		if !lost {
 			return reply, lost, err
 		}
-		if try == s.options.Tries || kind == store.ErrCorrupt || wait(ctx, pause.NextBackOff()) != nil {
-			if kind != store.ErrIndeterminate {
-				err = store.Indeterminate(err)
-			}
-			return reply, lost, fmt.Errorf("the decision may stand: look at the record, and decide again if it is still abandoned: %w", err)
+		if try == s.options.Tries || errors.Is(kind, store.ErrCorrupt) || wait(ctx, pause.NextBackOff()) != nil {
+			// The last error may say that nothing was applied. It speaks for the last copy only.
+			return reply, lost, fmt.Errorf("%w: the decision may stand: look at the record, and decide again if it is still abandoned: %s", store.ErrIndeterminate, err.Error())
 		}
 	}
 }

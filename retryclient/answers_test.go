@@ -161,7 +161,7 @@ func TestBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		options := retryclient.Options{FirstBackoff: time.Second, MaxBackoff: 4 * time.Second, MaxTries: 6, MaxElapsed: time.Hour}
-		bounds := []time.Duration{1, 2, 4, 4, 4}
+		bounds := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second}
 		greatest := make([]time.Duration, len(bounds))
 		for range 200 {
 			server := &script{answers: []answer{says(429)}}
@@ -169,15 +169,15 @@ func TestBackoff(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, pause := range server.pauses() {
-				if pause > bounds[i]*time.Second+time.Nanosecond {
-					t.Fatalf("pause %d is %v, bound %v", i, pause, bounds[i]*time.Second)
+				if pause > bounds[i]+time.Nanosecond {
+					t.Fatalf("pause %d is %v, bound %v", i, pause, bounds[i])
 				}
 				greatest[i] = max(greatest[i], pause)
 			}
 		}
 		for i, g := range greatest { // by chance once in 10^30
-			if g < bounds[i]*time.Second*7/10 {
-				t.Errorf("the greatest of 200 pauses %d is %v of %v: not the full range", i, g, bounds[i]*time.Second)
+			if g < bounds[i]*7/10 {
+				t.Errorf("the greatest of 200 pauses %d is %v of %v: not the full range", i, g, bounds[i])
 			}
 		}
 	})
@@ -204,7 +204,7 @@ func TestRetryStatuses(t *testing.T) {
 		server := &script{answers: []answer{says(500), says(503)}}
 		client := retryclient.Client(server, retryclient.Options{RetryStatuses: []int{500}})
 		response, _, err := post(t, client, "")
-		if err != nil || response.StatusCode != 503 || len(server.keys) != 2 {
+		if err != nil || response.StatusCode != http.StatusServiceUnavailable || len(server.keys) != 2 {
 			t.Errorf("response %v, error %v, %d tries", response, err, len(server.keys))
 		}
 	})

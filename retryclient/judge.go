@@ -27,7 +27,7 @@ const (
 // judge decides about an answer.
 func judge(response *http.Response, p problem, retry []int) verdict {
 	if response.Header.Get("Idempotency-Replayed") == "true" {
-		return verdict{} // final, however often it is asked for
+		return verdict{effect: settled} // final, however often it is asked for
 	}
 	switch p.Type {
 	case problemUnknown, problemUnreadable:
@@ -45,7 +45,7 @@ func judge(response *http.Response, p problem, retry []int) verdict {
 	case problemUnreachable:
 		// The server had the key, sent nothing on, and keeps the key free: whatever was tried before under
 		// this key had no effect either, or the key would not have been given out again.
-		return verdict{again: true}
+		return verdict{again: true, effect: settled}
 	case problemNoAnswer:
 		return verdict{again: true, effect: possible}
 	case problemUnavailable, problemLost, problemNoPrincipal:
@@ -64,5 +64,5 @@ func judge(response *http.Response, p problem, retry []int) verdict {
 	if again {
 		return verdict{again: true, effect: possible}
 	}
-	return verdict{}
+	return verdict{effect: settled}
 }

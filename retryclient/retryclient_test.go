@@ -24,7 +24,7 @@ func TestOneKeyForAllTries(t *testing.T) {
 		server := &script{answers: []answer{breaks, says(503), breaks, says(201)}}
 		client := retryclient.Client(server, retryclient.Options{})
 		response, _, err := post(t, client, "coffee")
-		if err != nil || response.StatusCode != 201 {
+		if err != nil || response.StatusCode != http.StatusCreated {
 			t.Fatalf("response %v, error %v", response, err)
 		}
 		if len(server.keys) != 4 || len(slices.Compact(slices.Clone(server.keys))) != 1 {
@@ -127,7 +127,7 @@ func TestOtherMethodsPassThrough(t *testing.T) {
 		server := &script{answers: []answer{says(503)}}
 		req, _ := http.NewRequestWithContext(t.Context(), method, "http://orders.test/", nil)
 		response, _, err := do(t, retryclient.Client(server, retryclient.Options{}), req)
-		if err != nil || response.StatusCode != 503 || len(server.keys) != 1 || server.keys[0] != "" || response.Request != req {
+		if err != nil || response.StatusCode != http.StatusServiceUnavailable || len(server.keys) != 1 || server.keys[0] != "" || response.Request != req {
 			t.Errorf("%s: response %v, error %v, keys %q", method, response, err, server.keys)
 		}
 	}

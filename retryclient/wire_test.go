@@ -26,6 +26,7 @@ type recorder struct {
 }
 
 func newRecorder(t *testing.T, answer func(n int, w http.ResponseWriter)) *recorder {
+	t.Helper()
 	r := &recorder{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)

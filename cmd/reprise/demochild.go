@@ -35,7 +35,7 @@ func startChild(ctx context.Context, name, dir, address string, args ...string) 
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }() // the child has it
 	c.cmd = exec.Command(program, append([]string{"demo", "child", "--"}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = out, out
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {

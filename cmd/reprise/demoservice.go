@@ -43,7 +43,7 @@ func serveOrders(ctx context.Context, listen, book string) error {
 	if err != nil {
 		return err
 	}
-	defer orders.book.Close()
+	defer func() { _ = orders.book.Close() }() // each order was synced
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err

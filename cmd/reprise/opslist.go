@@ -55,22 +55,22 @@ func parseStates(names []string) ([]machine.State, error) {
 }
 
 // list prints pages until the limit is reached or none is left.
-func list(ctx context.Context, service *admin.Service, query admin.Query, limit int, print *recordPrinter) error {
+func list(ctx context.Context, service *admin.Service, query admin.Query, limit int, printer *recordPrinter) error {
 	for {
 		query.Limit = 500
 		if limit > 0 {
-			query.Limit = min(query.Limit, limit-print.records)
+			query.Limit = min(query.Limit, limit-printer.records)
 		}
 		page, err := service.List(ctx, query)
 		if err != nil {
 			return err
 		}
-		if err := print.page(page); err != nil {
+		if err := printer.page(page); err != nil {
 			return err
 		}
 		query.Cursor = page.Next
-		if query.Cursor == "" || limit > 0 && print.records >= limit {
-			return print.end(query.Cursor)
+		if query.Cursor == "" || limit > 0 && printer.records >= limit {
+			return printer.end(query.Cursor)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (t *table) row(cells ...string) {
 	for i, cell := range cells {
 		cells[i] = printable(cell)
 	}
-	fmt.Fprintln(t.out, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	_, _ = fmt.Fprintln(t.out, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 }
 
 // field prints a name and its value, unless there is none.

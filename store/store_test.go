@@ -96,7 +96,7 @@ func TestAdmitSecret(t *testing.T) {
 	check := func(n byte) machine.Digest { return machine.Digest{n} }
 	first := store.Secret{Version: 1, Check: check(1)}
 	second := store.Secret{Version: 2, Check: check(2), PrimaryFrom: now.Add(time.Hour)}
-	other := errors.New("another error")
+	errAny := errors.New("some error")
 	for name, tc := range map[string]struct {
 		known    []store.Secret
 		add      store.Secret
@@ -112,10 +112,10 @@ func TestAdmitSecret(t *testing.T) {
 		"without an instant":         {[]store.Secret{first}, store.Secret{Version: 2, Check: check(2)}, false, store.ErrSecretTooLate},
 		"together with another":      {[]store.Secret{first, second}, store.Secret{Version: 3, Check: check(3), PrimaryFrom: second.PrimaryFrom}, false, store.ErrSecretTooLate},
 		"after another":              {[]store.Secret{first, second}, store.Secret{Version: 3, Check: check(3), PrimaryFrom: second.PrimaryFrom + 1}, true, nil},
-		"the same bytes":             {[]store.Secret{first}, store.Secret{Version: 2, Check: check(1), PrimaryFrom: now.Add(time.Hour)}, false, other},
+		"the same bytes":             {[]store.Secret{first}, store.Secret{Version: 2, Check: check(1), PrimaryFrom: now.Add(time.Hour)}, false, errAny},
 	} {
 		admitted, err := store.AdmitSecret(tc.known, tc.add, now, ahead)
-		wrong := tc.err != other && !errors.Is(err, tc.err)
+		wrong := !errors.Is(tc.err, errAny) && !errors.Is(err, tc.err)
 		if admitted != tc.admitted || wrong || (err == nil) != (tc.err == nil) {
 			t.Errorf("%s: %v, %v", name, admitted, err)
 		}

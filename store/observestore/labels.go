@@ -1,6 +1,8 @@
 package observestore
 
 import (
+	"errors"
+
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -77,17 +79,21 @@ var classNames = [classes]string{"indeterminate", "unavailable", "lost", "corrup
 func (c class) String() string                { return classNames[c] }
 func (c class) attribute() attribute.KeyValue { return errorKey.String(c.String()) }
 
+// classOf asks for lost first, because what is lost is unavailable too. What says nothing of itself is
+// indeterminate.
 func classOf(err error) class {
-	switch store.Classify(err) {
-	case store.ErrUnavailable:
-		return unavailable
-	case store.ErrLost:
+	switch {
+	case errors.Is(err, store.ErrLost):
 		return lost
-	case store.ErrCorrupt:
+	case errors.Is(err, store.ErrUnavailable):
+		return unavailable
+	case errors.Is(err, store.ErrCorrupt):
 		return corrupt
-	case store.ErrUnsupported:
+	case errors.Is(err, store.ErrIndeterminate):
+		return indeterminate
+	case errors.Is(err, store.ErrUnsupported):
 		return unsupported
-	case store.ErrSchema:
+	case errors.Is(err, store.ErrSchema):
 		return schema
 	}
 	return indeterminate

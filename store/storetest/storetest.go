@@ -35,7 +35,7 @@ type Harness struct {
 	// A store that lives in one process may return the same handle every time, if Close can be repeated.
 	Open func() (store.Store, error)
 	// Advance moves the database's clock forward, for all handles. Apart from it the clock may stand
-	// still or run. No handle is in use when Advance is called.
+	// still or run. No command is under way when Advance is called.
 	Advance func(d time.Duration)
 }
 

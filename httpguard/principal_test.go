@@ -1,0 +1,145 @@
+package httpguard_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/reprisetest"
+)
+
+// guarded returns a handler that is guarded under a principal.
+func guarded(t *testing.T, p httpguard.Principal) http.Handler {
+	t.Helper()
+	m, err := httpguard.New(reprisetest.New(t, reprise.Policy{}).Guard, httpguard.Options{Principal: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Wrap(http.HandlerFunc(created))
+}
+
+// wantTwoCallers fails the test unless two callers with one key each get an answer of their own, and each
+// its own again.
+func wantTwoCallers(t *testing.T, send func(caller string) http.Header) {
+	t.Helper()
+	for _, caller := range []string{"alice", "bob"} {
+		if h := send(caller); h.Get("Location") == "" || h.Get(httpguard.HeaderReplayed) != "" {
+			t.Errorf("%s first: %v", caller, h)
+		}
+	}
+	for _, caller := range []string{"alice", "bob"} {
+		if h := send(caller); h.Get(httpguard.HeaderReplayed) != "true" {
+			t.Errorf("%s again: %v", caller, h)
+		}
+	}
+}
+
+func TestAuthorizationPrincipal(t *testing.T) {
+	t.Parallel()
+	h := guarded(t, httpguard.Authorization())
+	wantTwoCallers(t, func(caller string) http.Header {
+		return record(h, "k1", "Authorization: Bearer "+caller).Header()
+	})
+	for name, lines := range map[string][]string{
+		"missing":   nil,
+		"blank":     {"Authorization:  "},
+		"twice":     {"Authorization: Bearer a", "Authorization: Bearer a"},
+		"DPoP":      {"Authorization: DPoP token"},
+		"AWS":       {"Authorization: AWS4-HMAC-SHA256 Credential=a"},
+		"Digest":    {`Authorization: Digest username="a"`},
+		"OAuth":     {`Authorization: OAuth oauth_nonce="a"`},
+		"spelling":  {"Authorization: dIgEsT x"},
+		"Signature": {"Authorization: Signature x"},
+		"SCRAM":     {"Authorization: SCRAM-SHA-256 x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := record(h, "k2", lines...)
+			if w.Code != 400 || !strings.Contains(w.Body.String(), "principal-missing") {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+func TestHeaderPrincipal(t *testing.T) {
+	t.Parallel()
+	h := guarded(t, httpguard.Header("x-user"))
+	wantTwoCallers(t, func(caller string) http.Header { return record(h, "k1", "X-User: "+caller).Header() })
+	for name, lines := range map[string][]string{
+		"missing": nil,
+		"blank":   {"X-User:  "},
+		"twice":   {"X-User: alice", "X-User: bob"},
+	} {
+		if w := record(h, "k2", lines...); w.Code != 400 || !strings.Contains(w.Body.String(), "principal-missing") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+func TestCertificatePrincipal(t *testing.T) {
+	t.Parallel()
+	h := guarded(t, httpguard.Certificate())
+	send := func(state *tls.ConnectionState) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "/orders", strings.NewReader("x"))
+		r.Header.Set("Idempotency-Key", "k1")
+		r.TLS = state
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	wantTwoCallers(t, func(caller string) http.Header {
+		// The same names, as certificates of different callers can have; other keys.
+		leaf := &x509.Certificate{RawSubject: []byte("same"), RawSubjectPublicKeyInfo: []byte(caller)}
+		return send(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}).Header()
+	})
+	for _, none := range []*tls.ConnectionState{nil, {}} {
+		if w := send(none); w.Code != 400 || !strings.Contains(w.Body.String(), "principal-missing") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
+func TestNonePrincipalSharesKeys(t *testing.T) {
+	t.Parallel()
+	h := guarded(t, httpguard.None())
+	record(h, "k1", "Authorization: Bearer alice")
+	if w := record(h, "k1", "Authorization: Bearer bob"); w.Header().Get(httpguard.HeaderReplayed) != "true" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+type failing struct{}
+
+func (failing) Principal(*http.Request) (string, error) { return "", errors.New("directory is down") }
+
+func TestPrincipalThatCannotBeFoundOut(t *testing.T) {
+	t.Parallel()
+	w := record(guarded(t, failing{}), "k1")
+	if w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") || strings.Contains(w.Body.String(), "directory") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestParsePrincipal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, spec := range []string{"authorization", "header:X-User", "certificate", "none"} {
+		if p, err := httpguard.ParsePrincipal(ctx, spec, httpguard.JWTOptions{}); p == nil || err != nil {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	for _, spec := range []string{"", "Authorization", "header", "header:", "header:a b", "header:Host", "jwt", "jwt:", "none:x", "jwt:sub"} {
+		if _, err := httpguard.ParsePrincipal(ctx, spec, httpguard.JWTOptions{}); err == nil {
+			t.Errorf("%q was accepted", spec)
+		}
+	}
+}

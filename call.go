@@ -51,8 +51,8 @@ func (c *Call) check() error {
 	switch {
 	case c.Operation == "":
 		return invalid("Call.Operation is empty: name what is done, and keep the name")
-	case len(c.Operation) > machine.MaxOperationName:
-		return invalid("Call.Operation %.64q… is longer than %d bytes", c.Operation, machine.MaxOperationName)
+	case !machine.ValidOperationName(c.Operation):
+		return invalid("Call.Operation %.64q is longer than %d bytes, or not plain UTF-8 text", c.Operation, machine.MaxOperationName)
 	case c.Principal == "":
 		return invalid("Call.Principal is empty: say who asks, or reprise.Everyone when all callers share their keys")
 	case c.Key == "":

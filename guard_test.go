@@ -84,6 +84,7 @@ func TestRefusals(t *testing.T) {
 		{"unknown", order("failed"), 0, reprise.ErrUnknown},
 		{"unknown for ever", order("failed"), 1000 * 24 * time.Hour, reprise.ErrUnknown},
 		{"no operation", reprise.Call{Principal: "p", Key: "k"}, 0, reprise.ErrInvalid},
+		{"operation with a line break", reprise.Call{Operation: "o\n", Principal: "p", Key: "k"}, 0, reprise.ErrInvalid},
 		{"no principal", reprise.Call{Operation: "o", Key: "k"}, 0, reprise.ErrInvalid},
 		{"no key", reprise.Call{Operation: "o", Principal: "p"}, 0, reprise.ErrInvalid},
 		{"huge key", reprise.Call{Operation: "o", Principal: "p", Key: strings.Repeat("k", 1<<20)}, 0, reprise.ErrInvalid},

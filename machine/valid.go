@@ -16,10 +16,24 @@ const (
 	MaxRemember      = 100 * 365 * 24 * time.Hour
 )
 
+// ValidOperationName reports whether a name can be that of an operation. Control characters are out:
+// not every store can hold them, and names are printed for people.
+func ValidOperationName(name string) bool {
+	if name == "" || len(name) > MaxOperationName || !utf8.ValidString(name) {
+		return false
+	}
+	for i := range len(name) {
+		if name[i] < ' ' || name[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
 func (s Scope) invalid() string {
 	switch {
-	case s.Operation == "" || len(s.Operation) > MaxOperationName || !utf8.ValidString(s.Operation):
-		return fmt.Sprintf("the operation's name must be 1 to %d bytes of UTF-8", MaxOperationName)
+	case !ValidOperationName(s.Operation):
+		return fmt.Sprintf("the operation's name must be 1 to %d bytes of UTF-8 without control characters", MaxOperationName)
 	case s.Digest.IsZero():
 		return "the scope has no digest"
 	}

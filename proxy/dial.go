@@ -36,9 +36,14 @@ func newDialer(config *tls.Config) *http.Transport {
 	}
 }
 
+// dialTimed opens a TCP connection within dialTimeout.
+func dialTimed(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
+	return dialer.DialContext(ctx, network, address)
+}
+
 func dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{KeepAlive: keepAlive}
-	socket, err := dialer.DialContext(ctx, network, address)
+	socket, err := dialTimed(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +51,7 @@ func dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 func dialTLS(ctx context.Context, network, address string, config *tls.Config) (net.Conn, error) {
-	dialer := net.Dialer{KeepAlive: keepAlive}
-	socket, err := dialer.DialContext(ctx, network, address)
+	socket, err := dialTimed(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

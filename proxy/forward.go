@@ -1,0 +1,155 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/httpguard"
+)
+
+// upstream is where requests are forwarded to.
+type upstream struct {
+	url                        *url.URL
+	clientHost, trustForwarded bool
+	pool                       *pool           // for requests that must be sent once
+	shared                     *http.Transport // for those that have no effect
+	buffers                    *buffers
+	log                        *slog.Logger
+	sent                       func(sent bool, err error)
+}
+
+func newUpstream(s Settings, sent func(bool, error)) *upstream {
+	return &upstream{
+		url: s.Upstream, clientHost: s.ClientHost, trustForwarded: s.TrustForwarded, log: s.Log, sent: sent,
+		pool: newPool(s.Upstream, s.TLS), shared: newShared(s.TLS), buffers: &buffers{},
+	}
+}
+
+// newShared returns the transport for requests without an effect, for which net/http's is right as it is.
+func newShared(config *tls.Config) *http.Transport {
+	if config != nil {
+		config = config.Clone()
+	}
+	return &http.Transport{
+		DialContext:            dialTimed,
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        idleLimit,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: maxResponseHeader,
+	}
+}
+
+// close ends idle connections, now and as they become idle.
+func (u *upstream) close() {
+	u.pool.close()
+	u.shared.CloseIdleConnections()
+}
+
+// plain returns the handler of requests that are not guarded. They pass as they are, both ways, and as
+// long as they take.
+func (u *upstream) plain() http.Handler {
+	harmless := u.proxy(u.shared)
+	once := u.proxy(&sender{pool: u.pool, observe: u.sent})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if held, ok := r.Body.(*pausedBody); ok {
+			r = r.WithContext(r.Context())
+			r.Body = held.ReadCloser
+		}
+		if safe(r.Method) {
+			harmless.ServeHTTP(w, r)
+		} else {
+			// Upstreams may answer before the request has ended. HTTP/2 can do that by itself.
+			_ = http.NewResponseController(w).EnableFullDuplex()
+			once.ServeHTTP(w, r)
+		}
+	})
+}
+
+// proxy returns the reverse proxy that all requests share but for what the guarded ones add.
+func (u *upstream) proxy(transport http.RoundTripper) *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite:    u.rewrite,
+		Transport:  transport,
+		BufferPool: u.buffers,
+		ErrorLog:   slog.NewLogLogger(u.log.Handler(), slog.LevelDebug),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil { // else the client is gone
+				u.log.Warn("no answer from the upstream", "method", r.Method, "error", err)
+			}
+			httpguard.WriteProblem(w, unanswered(mayHaveArrived(err)))
+		},
+	}
+}
+
+// rewrite makes the request for the upstream from the client's.
+func (u *upstream) rewrite(p *httputil.ProxyRequest) {
+	p.SetURL(u.url)
+	p.Out.URL.RawQuery = p.In.URL.RawQuery // as it was written: it is part of what makes a request the same
+	if u.clientHost {
+		p.Out.Host = p.In.Host
+	}
+	if !u.trustForwarded {
+		p.SetXForwarded()
+		return
+	}
+	const by, host, protocol = "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"
+	p.Out.Header[by] = p.In.Header[by]
+	p.SetXForwarded()
+	for _, name := range []string{host, protocol, "Forwarded"} {
+		if values, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = values
+		}
+	}
+}
+
+// mayHaveArrived reports whether the upstream may have seen the request that failed.
+func mayHaveArrived(err error) bool {
+	var e *sendError
+	return !errors.As(err, &e) || e.sent
+}
+
+// unanswered is the problem of a request that has no answer.
+func unanswered(arrived bool) httpguard.Problem {
+	if arrived {
+		return httpguard.Problem{Type: httpguard.ProblemUpstreamNoAnswer,
+			Detail: "It may have taken effect. Do not send it again under another key; ask what became of it first."}
+	}
+	return httpguard.Problem{Type: httpguard.ProblemUpstreamUnreachable,
+		Detail: "Nothing happened. Send the request again, with the same key.", RetryAfter: time.Second}
+}
+
+// buffers is a [httputil.BufferPool].
+type buffers struct{ pool sync.Pool }
+
+const bufferSize = 32 << 10
+
+// Get implements [httputil.BufferPool].
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return p[:]
+	}
+	return make([]byte, bufferSize)
+}
+
+// Put implements [httputil.BufferPool].
+func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
+
+// digest names the record of the request that runs in ctx, for the log.
+func digest(ctx context.Context) slog.Attr {
+	if run := httpguard.RunFrom(ctx); run != nil {
+		return slog.String("record", run.Digest().String())
+	}
+	return slog.Attr{}
+}

@@ -1,0 +1,92 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+// generation is a set of routes with their guards, and the upstream. Requests use the one that was current
+// when they came, to their end.
+type generation struct {
+	settings Settings
+	table    table
+	routes   []*guarded // by index in settings.Routes; nil where unguarded
+	upstream *upstream
+	plain    http.Handler
+	crowd    *crowd
+}
+
+// newGeneration builds one. The store is not asked.
+func newGeneration(s store.Store, settings Settings, m *metrics) (*generation, error) {
+	if err := checkUpstream(settings.Upstream); err != nil {
+		return nil, err
+	}
+	g := &generation{settings: settings, upstream: newUpstream(settings, m.sent), crowd: newCrowd()}
+	g.plain = g.upstream.plain()
+	var err error
+	if g.table, err = newTable(settings.Routes); err != nil {
+		return nil, err
+	}
+	for _, route := range settings.Routes {
+		var at *guarded
+		if !route.Unguarded {
+			if at, err = newGuarded(s, route, g.upstream, g.plain, m.observer(route.Path)); err != nil {
+				return nil, err
+			}
+		}
+		g.routes = append(g.routes, at)
+	}
+	return g, nil
+}
+
+// check asks the store whether the secrets fit.
+func (g *generation) check(ctx context.Context) error {
+	for _, r := range g.routes {
+		if r == nil {
+			continue
+		}
+		if err := r.guard.Check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve answers a request, or returns false when this generation takes no more.
+func (g *generation) serve(w http.ResponseWriter, r *http.Request) bool {
+	if safe(r.Method) {
+		// These have no record and no part in what must be waited for; an upgraded connection lasts for ever.
+		g.plain.ServeHTTP(w, r)
+		return true
+	}
+	if !g.crowd.enter() {
+		return false
+	}
+	defer g.crowd.leave()
+	if i := g.table.find(r); i >= 0 && g.routes[i] != nil {
+		g.routes[i].handler.ServeHTTP(w, r)
+	} else {
+		g.plain.ServeHTTP(w, r)
+	}
+	return true
+}
+
+// retire waits until the last request has left and is recorded, or ctx ends.
+func (g *generation) retire(ctx context.Context) error {
+	var errs []error
+	select {
+	case <-g.crowd.close():
+	case <-ctx.Done():
+		errs = append(errs, context.Cause(ctx))
+	}
+	for _, r := range g.routes {
+		if r != nil {
+			errs = append(errs, r.guard.Close(ctx))
+		}
+	}
+	g.upstream.close()
+	return errors.Join(errs...)
+}

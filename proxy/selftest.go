@@ -1,0 +1,57 @@
+package proxy
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// selfTestOperation is the name under which the self-test is recorded, for a short time.
+const selfTestOperation = "reprise self-test"
+
+// selfTest runs an operation twice with one key and sees that the second is answered by the first. A
+// store or a secret with which that fails would guard nothing, and nobody would notice.
+func selfTest(ctx context.Context, s store.Store, routes []Route) error {
+	for _, route := range routes {
+		if route.Unguarded {
+			continue
+		}
+		policy := route.Policy
+		policy.ReplayWindow, policy.Remember, policy.RetryableFor, policy.RetryHorizon = time.Minute, time.Minute, time.Minute, 0
+		guard, err := reprise.New(s, policy)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(replays(ctx, guard), guard.Close(ctx))
+		if err != nil {
+			return fmt.Errorf("self-test: %w", err)
+		}
+		return nil // the routes share store and secret
+	}
+	return nil
+}
+
+func replays(ctx context.Context, guard *reprise.Guard) error {
+	call := reprise.Call{Operation: selfTestOperation, Principal: reprise.Everyone, Key: rand.Text()}
+	runs := 0
+	var last reprise.Outcome
+	for range 2 {
+		var err error
+		last, err = guard.Do(ctx, call, func(context.Context, *reprise.Run) (reprise.Response, error) {
+			runs++
+			return reprise.Response{}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if runs != 1 || !last.Replayed {
+		return fmt.Errorf("an operation with one key ran %d times; the store does not find what it recorded", runs)
+	}
+	return nil
+}

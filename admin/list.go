@@ -129,7 +129,7 @@ func (s *Service) findPrefix(ctx context.Context, lister store.Lister, prefix st
 			return found, fmt.Errorf("listing records: %w", err)
 		}
 		for _, d := range digestsOf(page) {
-			if !strings.HasPrefix(d.String(), prefix) || d == found {
+			if !strings.HasPrefix(d.String(), prefix) {
 				continue
 			}
 			if !found.IsZero() {

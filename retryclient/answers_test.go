@@ -47,6 +47,7 @@ func TestAnswers(t *testing.T) {
 		{name: "another 409 is an answer", answers: []answer{says(409)}, status: 409, tries: 1},
 		{name: "another 422 is an answer", answers: []answer{says(422)}, status: 422, tries: 1},
 		{name: "a problem of somebody else is an answer", answers: []answer{foreign(409)}, status: 409, tries: 1},
+		{name: "a success is no problem", answers: []answer{objects(200, "outcome-unknown")}, status: 200, tries: 1},
 		{name: "malformed key", answers: []answer{objects(400, "key-malformed")}, status: 400, tries: 1},
 
 		{name: "never done: the last answer is handed on", answers: []answer{says(429)}, status: 429, tries: 8},

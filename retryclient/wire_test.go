@@ -119,9 +119,17 @@ func TestNothingSent(t *testing.T) {
 			if name == "malformed header line" {
 				req.Header.Set("X", "a\nb")
 			}
+			tries := 0
+			req.GetBody = func() (io.ReadCloser, error) {
+				tries++
+				return io.NopCloser(strings.NewReader("coffee")), nil
+			}
 			_, err := retryclient.New(&http.Transport{}, fast).RoundTrip(req)
 			if err == nil || errors.Is(err, retryclient.ErrUnknown) {
 				t.Errorf("error %v", err)
+			}
+			if want := map[bool]int{true: fast.MaxTries, false: 1}[name == "refused connection"]; tries != want {
+				t.Errorf("%d tries, want %d", tries, want)
 			}
 			var certificate *tls.CertificateVerificationError
 			if name == "unknown certificate" && !errors.As(err, &certificate) {

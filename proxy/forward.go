@@ -23,13 +23,23 @@ type upstream struct {
 	buffers                    *buffers
 	log                        *slog.Logger
 	sent                       func(sent bool, err error)
+
+	life context.Context // of what is being sent
+	cut  context.CancelCauseFunc
 }
 
 func newUpstream(s Settings, sent func(bool, error)) *upstream {
-	return &upstream{
+	u := &upstream{
 		url: s.Upstream, clientHost: s.ClientHost, trustForwarded: s.TrustForwarded, log: s.Log, sent: sent,
 		pool: newPool(s.Upstream, s.TLS), shared: newShared(s.TLS), buffers: &buffers{},
 	}
+	u.life, u.cut = context.WithCancelCause(context.Background())
+	return u
+}
+
+// sender returns a transport that sends once.
+func (u *upstream) sender(timeout time.Duration) *sender {
+	return &sender{pool: u.pool, life: u.life, timeout: timeout, observe: u.sent}
 }
 
 // newShared returns the transport for requests without an effect, for which net/http's is right as it is.
@@ -55,13 +65,14 @@ func newShared(config *tls.Config) *http.Transport {
 func (u *upstream) close() {
 	u.pool.close()
 	u.shared.CloseIdleConnections()
+	u.cut(errStopping)
 }
 
 // plain returns the handler of requests that are not guarded. They pass as they are, both ways, and as
 // long as they take.
 func (u *upstream) plain() http.Handler {
 	harmless := u.proxy(u.shared)
-	once := u.proxy(&sender{pool: u.pool, observe: u.sent})
+	once := u.proxy(u.sender(0))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if held, ok := r.Body.(*pausedBody); ok {
 			r = r.WithContext(r.Context())

@@ -3,7 +3,9 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/reprise-dev/reprise/store"
 )
@@ -33,7 +35,7 @@ func newGeneration(s store.Store, settings Settings, m *metrics) (*generation, e
 	for _, route := range settings.Routes {
 		var at *guarded
 		if !route.Unguarded {
-			if at, err = newGuarded(s, route, g.upstream, g.plain, m.observer(route.Path)); err != nil {
+			if at, err = newGuarded(s, route, g.upstream, g.plain, m.observer(route.Path, settings.Log)); err != nil {
 				return nil, err
 			}
 		}
@@ -74,19 +76,34 @@ func (g *generation) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// retire waits until the last request has left and is recorded, or ctx ends.
+// lastWords is how long requests that were cut off have to be recorded.
+const lastWords = 5 * time.Second
+
+var errStopping = errors.New("the proxy stopped before the upstream had answered")
+
+// retire waits until the last request has left and is recorded. When ctx ends before that, what is still
+// being sent is cut off, so that it is recorded as unknown now and not when its lease ends.
 func (g *generation) retire(ctx context.Context) error {
+	defer g.upstream.close()
 	var errs []error
+	empty := g.crowd.close()
 	select {
-	case <-g.crowd.close():
+	case <-empty:
 	case <-ctx.Done():
-		errs = append(errs, context.Cause(ctx))
+		errs = append(errs, fmt.Errorf("requests were cut off: %w", context.Cause(ctx)))
+		g.upstream.cut(errStopping)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		select {
+		case <-empty:
+		case <-ctx.Done():
+		}
 	}
 	for _, r := range g.routes {
 		if r != nil {
 			errs = append(errs, r.guard.Close(ctx))
 		}
 	}
-	g.upstream.close()
 	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -44,7 +45,7 @@ func (m *metrics) enter(ctx context.Context) { m.active.Add(ctx, 1) }
 func (m *metrics) leave(ctx context.Context) { m.active.Add(ctx, -1) }
 
 // observer returns what a route's middleware calls after each request.
-func (m *metrics) observer(route string) func(httpguard.Event) {
+func (m *metrics) observer(route string, log *slog.Logger) func(httpguard.Event) {
 	ctx := context.Background() // only for the sake of the interface
 	return func(e httpguard.Event) {
 		labels := metric.WithAttributeSet(attribute.NewSet(attribute.String("route", route), attribute.String("outcome", e.Outcome)))
@@ -53,6 +54,7 @@ func (m *metrics) observer(route string) func(httpguard.Event) {
 		if e.Unrecorded {
 			m.unrecorded.Add(ctx, 1)
 		}
+		log.Debug("request", "route", route, "outcome", e.Outcome, "took", e.Elapsed)
 	}
 }
 

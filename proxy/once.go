@@ -15,7 +15,7 @@ import (
 // once returns the handler that a route's guard runs: it sends a request once and says what came of it.
 // Requests that the guard lets pass unguarded go to plain.
 func (u *upstream) once(route Route, maxKept int64, plain http.Handler) http.Handler {
-	proxy := u.proxy(&sender{pool: u.pool, timeout: route.UpstreamTimeout, observe: u.sent})
+	proxy := u.proxy(u.sender(route.UpstreamTimeout))
 	proxy.Rewrite = func(p *httputil.ProxyRequest) {
 		u.rewrite(p)
 		// The body has been read, and the connection cannot become something else.

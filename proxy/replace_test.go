@@ -156,22 +156,30 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// A close that may not wait says what it left.
+// A close that may not wait cuts off what runs, records it as unknown, and says so.
 func TestCloseGivesUp(t *testing.T) {
 	t.Parallel()
-	arrived, goOn := make(chan struct{}), make(chan struct{})
-	up, _ := serving(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-goOn })
-	f := newFront(t, memstore.New(nil), guarding(t, up))
-	first := make(chan got)
-	go func() { first <- f.post(t, "/", freshKey(), "") }()
-	<-arrived
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := f.Close(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want to be told that something still ran", err)
-	}
-	close(goOn)
-	<-first
+	onStores(t, func(t *testing.T, s store.Store) {
+		arrived, goOn := make(chan struct{}), make(chan struct{})
+		up, count := serving(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-goOn })
+		f := newFront(t, s, guarding(t, up))
+		key := freshKey()
+		first := make(chan got)
+		go func() { first <- f.post(t, "/", key, "") }()
+		<-arrived
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := f.Close(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want to be told that something still ran", err)
+		}
+		if g := <-first; g.problem() != httpguard.ProblemUpstreamNoAnswer {
+			t.Errorf("what was cut off: %+v", g)
+		}
+		close(goOn)
+		if g := newFront(t, s, guarding(t, up)).post(t, "/", key, ""); g.problem() != httpguard.ProblemOutcomeUnknown || count.Load() != 1 {
+			t.Errorf("retry at the next process: %+v", g)
+		}
+	})
 }
 
 // lossy forgets what it records, as a store that is not one would.

@@ -33,6 +33,7 @@ var errTimeout = errors.New("the upstream took longer than upstream-timeout")
 // sender is a [http.RoundTripper] that sends a request once. Its errors are all *sendError.
 type sender struct {
 	pool *pool
+	life context.Context // when it ends, so does what is being sent
 	// timeout bounds the wait for the answer's header, and for each next piece of its body. Zero: no bound.
 	timeout time.Duration
 	observe func(sent bool, err error)
@@ -41,6 +42,7 @@ type sender struct {
 // RoundTrip implements [http.RoundTripper].
 func (s *sender) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
+	uncut := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
 	limit := &limit{length: s.timeout, cancel: cancel}
 	response, err := s.try(request.WithContext(ctx), limit)
 	if err != nil {
@@ -48,6 +50,7 @@ func (s *sender) RoundTrip(request *http.Request) (*http.Response, error) {
 		if cause := context.Cause(ctx); cause != nil {
 			err.cause = cause
 		}
+		uncut()
 		cancel(nil)
 		s.observe(err.sent, err)
 		return nil, err
@@ -56,10 +59,11 @@ func (s *sender) RoundTrip(request *http.Request) (*http.Response, error) {
 	limit.stop()
 	response.Request = request
 	if writer, ok := response.Body.(io.Writer); ok { // an upgrade: the connection is handed over
+		uncut()
 		response.Body = &handover{ReadCloser: response.Body, Writer: writer}
 		return response, nil
 	}
-	response.Body = &limitedBody{ReadCloser: response.Body, limit: limit, cancel: cancel, ctx: ctx}
+	response.Body = &limitedBody{ReadCloser: response.Body, limit: limit, ctx: ctx, end: func() { uncut(); limit.stop(); cancel(nil) }}
 	return response, nil
 }
 
@@ -189,10 +193,10 @@ func (l *limit) restart() {
 // limitedBody bounds the wait for each piece of an answer.
 type limitedBody struct {
 	io.ReadCloser
-	limit  *limit
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	once   sync.Once
+	limit *limit
+	ctx   context.Context
+	end   func()
+	once  sync.Once
 }
 
 // Read implements [io.Reader]. An error other than the end is a *sendError: the answer is not whole.
@@ -212,7 +216,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // Close implements [io.Closer].
 func (b *limitedBody) Close() error {
 	err := b.ReadCloser.Close()
-	b.once.Do(func() { b.limit.stop(); b.cancel(nil) })
+	b.once.Do(b.end)
 	return err
 }
 

@@ -18,7 +18,7 @@ func newTestSender(t *testing.T, to *url.URL, timeout time.Duration) *sender {
 	t.Helper()
 	up := newPool(to, nil)
 	t.Cleanup(up.close)
-	return &sender{pool: up, timeout: timeout, observe: func(bool, error) {}}
+	return &sender{pool: up, life: context.Background(), timeout: timeout, observe: func(bool, error) {}}
 }
 
 // post makes a request such as the reverse proxy makes: with a key, and a body that cannot be rewound.

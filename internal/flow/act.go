@@ -66,8 +66,8 @@ func (f *Flow) startReplied(now time.Duration, r machine.Reply) Directive {
 	switch {
 	case r.Outcome == machine.Started || r.Outcome == machine.AlreadyStarted:
 		f.started, f.revision = true, r.Revision
-		f.heldUntil = f.sentAt + f.config.Lease
-		f.renewAt, f.renewDoubt = f.sentAt+f.config.Lease/3, false
+		f.leased(r)
+		f.renewDoubt = false
 		if f.result != 0 {
 			return f.record(now)
 		}
@@ -75,7 +75,7 @@ func (f *Flow) startReplied(now time.Duration, r machine.Reply) Directive {
 		if now+f.config.Margin >= f.heldUntil {
 			return Directive{Verb: Cancel}
 		}
-		return Directive{Verb: Run, For: f.renewAt - now}
+		return Directive{Verb: Run, For: max(0, f.renewAt-now)}
 	case r.Outcome == machine.Stale && r.Yours:
 		f.revision, f.sentAt = r.Revision, now
 		return f.send(Start)

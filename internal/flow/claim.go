@@ -79,18 +79,24 @@ func (f *Flow) recoveryRequired(r machine.Reply) Directive {
 	return f.end(Unknown)
 }
 
-// acquired runs the action if enough of the lease is left. A reply that comes late is not trusted: the
-// lease counts from before the command was first sent.
+// acquired runs the action if enough of the lease is left.
 func (f *Flow) acquired(now time.Duration, r machine.Reply) Directive {
 	f.held, f.doubt, f.started = true, false, r.State == machine.Executing
 	f.attempt, f.revision = r.Attempt, r.Revision
-	f.heldUntil = f.sentAt + f.config.Lease
+	f.leased(r)
 	if now+f.config.Margin >= f.heldUntil {
 		return f.giveUp(Unavailable)
 	}
 	f.phase = acting
-	f.renewAt = f.sentAt + f.config.Lease/3
-	return Directive{Verb: Run, For: f.renewAt - now, Candidate: f.candidate, Attempt: f.attempt}
+	return Directive{Verb: Run, For: max(0, f.renewAt-now), Candidate: f.candidate, Attempt: f.attempt}
+}
+
+// leased notes the lease that a reply grants, counted from before its command was sent: a reply that comes
+// late is not trusted. What was acquired by an earlier command, of this invocation or of the one that it
+// resumes, has less left than a whole lease.
+func (f *Flow) leased(r machine.Reply) {
+	f.heldUntil = f.sentAt + min(f.config.Lease, r.LeaseEnd.Sub(r.At))
+	f.renewAt = f.heldUntil - f.config.Lease*2/3
 }
 
 func (f *Flow) acquireFailed(now time.Duration, failure Failure) Directive {

@@ -61,8 +61,13 @@ func (b *heldBody) Read(p []byte) (int, error) {
 
 // Close implements [io.Closer].
 func (b *heldBody) Close() error {
+	b.cut()
+	return nil
+}
+
+// cut takes the memory away from whoever reads still.
+func (b *heldBody) cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed, b.rest = true, nil
-	return nil
 }

@@ -114,5 +114,5 @@ func ExampleWriteProblem() {
 	httpguard.WriteProblem(w, httpguard.Problem{Type: httpguard.ProblemUpstreamNoAnswer, Detail: "Ask the operator."})
 	fmt.Print(w.Code, " ", w.Body)
 	// Output:
-	// 504 {"detail":"Ask the operator.","status":504,"title":"The request was sent to the upstream, and no usable answer came","type":"urn:reprise:problem:upstream-no-answer"}
+	// 504 {"type":"urn:reprise:problem:upstream-no-answer","title":"The request was sent to the upstream, and no usable answer came","status":504,"detail":"Ask the operator."}
 }

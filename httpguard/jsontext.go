@@ -191,7 +191,7 @@ type decimal struct {
 
 func decimalOf(spelling []byte) decimal {
 	var d decimal
-	whole, seen, first, last := -1, 0, -1, -1
+	whole, seen, first := -1, 0, -1
 	i := 0
 	for ; i < len(spelling) && spelling[i] != 'e' && spelling[i] != 'E'; i++ {
 		switch b := spelling[i]; b {
@@ -206,10 +206,10 @@ func decimalOf(spelling []byte) decimal {
 			if first < 0 {
 				first = seen
 			}
-			if last = seen; last-first >= len(d.digits) {
+			if seen-first >= len(d.digits) {
 				return decimal{inexact: true}
 			}
-			d.digits[last-first] = b - '0'
+			d.digits[seen-first] = b - '0'
 		}
 		seen++
 	}

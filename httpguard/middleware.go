@@ -83,10 +83,10 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	x := newExchange(m, w, r, next, space)
 	// Another goroutine may be reading the body still; it is cut off before its memory is used again. After
 	// a panic nothing is used again.
-	defer x.body.Close()
+	defer x.body.cut()
 	outcome, err := m.guard.Do(x, call, x.act)
 	x.answer(outcome, err, event)
-	x.body.Close()
+	x.body.cut()
 	m.release(space)
 }
 

@@ -16,7 +16,7 @@ func sumParts(body []byte, boundary string) ([]byte, bool) {
 	var all frames
 	for {
 		part, err := reader.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // a body that was cut short gives a wrapped io.EOF
+		if err == io.EOF { // itself: a body that was cut short gives an error which wraps it
 			return all, true
 		}
 		if err != nil {

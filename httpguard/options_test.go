@@ -57,7 +57,7 @@ func TestWriteProblem(t *testing.T) {
 		Type: httpguard.ProblemUpstreamUnreachable, Detail: "Try again.", RetryAfter: 1100 * time.Millisecond,
 		Extensions: map[string]any{"upstream": "a", "type": "not this"},
 	})
-	const want = `{"detail":"Try again.","status":502,"title":"The upstream could not be reached; nothing was sent to it","type":"urn:reprise:problem:upstream-unreachable","upstream":"a"}` + "\n"
+	const want = `{"type":"urn:reprise:problem:upstream-unreachable","title":"The upstream could not be reached; nothing was sent to it","status":502,"detail":"Try again.","upstream":"a"}` + "\n"
 	if w.Code != 502 || w.Body.String() != want || w.Header().Get("Retry-After") != "2" || w.Header().Get("Content-Encoding") != "" {
 		t.Errorf("%d %v\n%s", w.Code, w.Header(), w.Body)
 	}

@@ -49,8 +49,7 @@ func (authorization) Principal(r *http.Request) (string, error) {
 	if slices.Contains(changing[:], scheme) || strings.HasPrefix(scheme, "aws4-") || strings.HasPrefix(scheme, "scram-") {
 		return "", fmt.Errorf("%w: an Authorization of the scheme %.20q is another with each request, so a retry could not be known; this server needs another way to tell callers apart", ErrNoPrincipal, scheme)
 	}
-	sum := sha256.Sum256([]byte(value))
-	return "authorization:" + hex.EncodeToString(sum[:]), nil
+	return digested("authorization:", []byte(value)), nil
 }
 
 // Header tells callers apart by a header that a gateway in front sets after it authenticated them. The
@@ -97,8 +96,13 @@ func (certificate) Principal(r *http.Request) (string, error) {
 		return "", fmt.Errorf("%w: the connection has no client certificate", ErrNoPrincipal)
 	}
 	// Names are not used: certificates of different callers can have the same subject.
-	sum := sha256.Sum256(r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo)
-	return "certificate:" + hex.EncodeToString(sum[:]), nil
+	return digested("certificate:", r.TLS.PeerCertificates[0].RawSubjectPublicKeyInfo), nil
+}
+
+// digested names a caller by the digest of what is too long or too secret to be handed around.
+func digested(mode string, value []byte) string {
+	sum := sha256.Sum256(value)
+	return string(hex.AppendEncode([]byte(mode), sum[:]))
 }
 
 // None puts all callers together: whoever knows a key gets its answer.

@@ -138,18 +138,23 @@ func WriteProblem(w http.ResponseWriter, p Problem) {
 	_, _ = w.Write(body)
 }
 
-// document returns the problem as JSON.
+// document returns the problem as JSON: the members of RFC 9457, then the extensions by name.
 func (p Problem) document() []byte {
-	members := map[string]any{}
-	maps.Copy(members, p.Extensions)
-	members["type"], members["title"], members["status"] = ProblemPrefix+p.Type, p.Title, p.Status
-	if p.Detail != "" {
-		members["detail"] = p.Detail
+	document, err := json.Marshal(struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail,omitempty"`
+	}{ProblemPrefix + p.Type, p.Title, p.Status, p.Detail})
+	if err != nil {
+		return []byte("{}") // texts and a number are always JSON
 	}
-	document, err := json.Marshal(members)
-	if err != nil { // an extension that is no JSON
-		p.Extensions = nil
-		return p.document()
+	extensions := maps.Clone(p.Extensions)
+	for _, name := range []string{"type", "title", "status", "detail"} {
+		delete(extensions, name)
+	}
+	if more, err := json.Marshal(extensions); err == nil && len(extensions) > 0 {
+		document = append(append(document[:len(document)-1], ','), more[1:]...)
 	}
 	return append(document, '\n')
 }

@@ -22,7 +22,7 @@ func refusal(err error) (p Problem, fault bool) {
 		return Problem{Type: ProblemKeyReused, Detail: "A key stands for one request. Send this one with a key of its own."}, false
 	case kind == reprise.ErrInProgress:
 		p.Type, p.RetryAfter = ProblemInProgress, max(failure.RetryAfter, time.Second)
-		p.Detail = "Send the same request again after Retry-After, which is when it is settled at the latest."
+		p.Detail = "Send the same request again, with the same key, after Retry-After."
 	case kind == reprise.ErrExpired:
 		p.Type, p.Detail = ProblemAnswerExpired, "It took effect once and is not run again. Look up the result, or use a new key if you mean a new request."
 		p.storedAt(failure.StoredAt)

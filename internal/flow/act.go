@@ -142,8 +142,9 @@ func (f *Flow) recordReplied(now time.Duration, r machine.Reply) Directive {
 	return f.ask(now)
 }
 
-// recordFailed goes on for ever; the caller is told when patience ends. Under quarantine nobody else
-// runs the action, so its answer can be given; under rerun somebody may, with another answer.
+// recordFailed goes on for ever; the caller is told when patience ends. Once the record is executing, under
+// quarantine, nobody else runs the action, so its answer can be given. Under rerun somebody may, and also
+// where the start of the record is not confirmed: then there may be another answer.
 func (f *Flow) recordFailed(now time.Duration) Directive {
 	d := f.repeat(f.command)
 	if f.phase == starting {
@@ -152,7 +153,7 @@ func (f *Flow) recordFailed(now time.Duration) Directive {
 	switch {
 	case now < f.until:
 		return d
-	case f.config.Rerun && f.result == Answered:
+	case f.result == Answered && (f.config.Rerun || !f.started):
 		return f.tell(Unknown, d)
 	}
 	return f.tell(Unconfirmed, d)

@@ -60,10 +60,12 @@ func newRootCommand(p process) *cobra.Command {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
+		newProxyCommand(p),
 		newDemoCommand(p),
 		newOpsCommand(p),
 		newMigrateCommand(p),
 		newStoreCommand(p),
+		newConfigCommand(p),
 		newVersionCommand(),
 	)
 	return root

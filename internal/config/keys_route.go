@@ -237,8 +237,9 @@ func setProblemStatuses(r *Route, v value) error {
 	return nil
 }
 
-// problemTypes are those whose status can be changed.
+// problemTypes are those whose status can be changed: the problems of package httpguard.
 func problemTypes() []string {
-	return []string{"key-missing", "key-malformed", "principal-missing", "body-too-large", "key-reused", "in-progress", "outcome-unknown",
-		"answer-expired", "answer-not-kept", "answer-incompatible", "store-unavailable", "store-lost", "upstream-unreachable", "upstream-no-answer"}
+	return []string{"key-missing", "key-malformed", "key-reused", "principal-missing", "principal-invalid", "principal-unavailable",
+		"body-too-large", "body-incomplete", "in-progress", "outcome-unknown", "answer-expired", "answer-not-kept", "answer-incompatible",
+		"record-unreadable", "store-unavailable", "store-lost", "misconfigured", "upstream-unreachable", "upstream-no-answer"}
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/internal/config"
+	"github.com/reprise-dev/reprise/proxy"
+	"github.com/reprise-dev/reprise/store/memstore"
+)
+
+func newConfigCommand(p process) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check, print or explain the configuration",
+		Args:  noArguments,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigCheckCommand(p), newConfigPrintCommand(), newConfigExplainCommand())
+	return cmd
+}
+
+func newConfigCheckCommand(p process) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Say what is wrong with a configuration, or how it will be used",
+		Long:  "Reads the configuration as `reprise proxy` does with the same flags and variables, and the files that it names.\nNothing is started, and the store is not touched.",
+		Args:  noArguments,
+	}
+	flags := addConfigFlags(cmd, p)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd, flags) }
+	return cmd
+}
+
+// checkConfig does all that a start does before it opens the store.
+func checkConfig(cmd *cobra.Command, flags *configFlags) error {
+	c, err := flags.load()
+	if err != nil {
+		return err
+	}
+	secrets, err := randomSecrets() // only for the check
+	if err != nil {
+		return err
+	}
+	maker := &settingsMaker{log: newLogger(cmd.ErrOrStderr(), c.Log)}
+	settings, err := maker.make(cmd.Context(), c, secrets)
+	if err != nil {
+		return usageError{err}
+	}
+	if _, err := listenerTLS(c.TLS); err != nil {
+		return usageError{err}
+	}
+	if _, _, err := parseDSN(c.Store); err != nil {
+		return usageError{err}
+	}
+	if _, err := proxy.New(cmd.Context(), memstore.New(nil), settings, nil); err != nil {
+		return usageError{err}
+	}
+	return describe(cmd.OutOrStdout(), c)
+}
+
+// describe says in words how a configuration will be used.
+func describe(out io.Writer, c *config.Config) error {
+	_, err := fmt.Fprintf(out, "ok: %s in front of %s, records in %s\n", c.Listen, c.Upstream, c.Store)
+	for _, r := range c.Routes {
+		if err != nil {
+			return err
+		}
+		if r.Key == config.Ignored {
+			_, err = fmt.Fprintf(out, "%s: not guarded\n", r.Path)
+			continue
+		}
+		interruption := reprise.Quarantine
+		if r.Rerun {
+			interruption = reprise.Rerun
+		}
+		_, err = fmt.Fprintf(out, "%s: %v, key %s in %s, principal %s, %v\n", r.Path, r.Methods, r.Key, r.Header, r.Principal, interruption)
+	}
+	return err
+}
+
+func newConfigPrintCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "print-default",
+		Short: "Print a configuration file with every key, its meaning and its default",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := io.WriteString(cmd.OutOrStdout(), config.PrintDefault())
+			return err
+		},
+	}
+}
+
+func newConfigExplainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [KEY]",
+		Short: "Explain a key of the configuration, or list all",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := config.Explain(append(args, "")[0])
+			if err != nil {
+				return usageError{err}
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/internal/config"
+)
+
+// configVariable names the configuration file where there is no flag.
+const configVariable = "REPRISE_CONFIG"
+
+// configFlags are the flags of commands that read the configuration.
+type configFlags struct {
+	environ []string
+	file    string
+	values  map[string]*string // by the name of the key
+	changed func(flag string) bool
+}
+
+// addConfigFlags gives a command a flag for each key that has one.
+func addConfigFlags(cmd *cobra.Command, p process) *configFlags {
+	f := &configFlags{environ: p.Environ, values: map[string]*string{}, changed: cmd.Flags().Changed}
+	cmd.Flags().StringVar(&f.file, "config", variable(p.Environ, configVariable), "configuration file (also "+configVariable+")")
+	for _, k := range config.Keys() {
+		if !k.Flag {
+			continue
+		}
+		usage, _, _ := strings.Cut(strings.TrimSuffix(k.Doc, "."), ". ")
+		usage = strings.ReplaceAll(usage, "`", "") // cobra takes what is quoted so for the name of the value
+		if k.Default != "" {
+			usage += " (default " + k.Default + ")"
+		}
+		f.values[k.Name] = cmd.Flags().String(k.FlagName(), "", usage)
+	}
+	return f
+}
+
+// load reads the file and what is above it. It can be called again.
+func (f *configFlags) load() (*config.Config, error) {
+	from := config.Sources{File: f.file, Environ: f.environ, Flags: map[string]string{}}
+	for name, value := range f.values {
+		if f.changed((config.Key{Name: name}).FlagName()) {
+			from.Flags[name] = *value
+		}
+	}
+	if f.file != "" {
+		data, err := os.ReadFile(f.file)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("the configuration cannot be read: %w", err)}
+		}
+		from.YAML = data
+	}
+	c, err := config.Load(from)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+// variable returns the value of an environment variable.
+func variable(environ []string, name string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/memstore"
+	"github.com/reprise-dev/reprise/store/sqlitestore"
+)
+
+// openedStore is a store that a DSN named.
+type openedStore struct {
+	store.Store
+	path    string // the file of a SQLite store, else ""
+	created bool   // nothing was there before
+}
+
+// Unwrap implements [store.Unwrapper].
+func (s *openedStore) Unwrap() store.Store { return s.Store }
+
+// openStore opens the store that a DSN names. With mustExist it makes none.
+func openStore(ctx context.Context, dsn string, mustExist bool) (*openedStore, error) {
+	path, sqlite, err := parseDSN(dsn)
+	switch {
+	case err != nil:
+		return nil, usageError{err}
+	case !sqlite && mustExist:
+		return nil, usageError{errors.New("--store memory: is the memory of the process that made it, and no other can look into it")}
+	case !sqlite:
+		return &openedStore{Store: memstore.New(nil), created: true}, nil
+	}
+	s, err := sqlitestore.Open(ctx, path, sqlitestore.Options{MustExist: mustExist})
+	if err != nil {
+		return nil, err
+	}
+	return &openedStore{Store: s, path: path, created: s.Created()}, nil
+}
+
+// stores is what DSNs can be, in this version.
+const stores = "memory: and sqlite:PATH"
+
+// parseDSN returns the path of a SQLite store; without sqlite it is memory.
+func parseDSN(dsn string) (path string, sqlite bool, err error) {
+	scheme, rest, ok := strings.Cut(dsn, ":")
+	switch {
+	case !ok:
+		return "", false, fmt.Errorf("--store %q names no kind of store; this version has %s: did you mean sqlite:%s?", dsn, stores, dsn)
+	case scheme == "memory" && rest == "":
+		return "", false, nil
+	case scheme == "memory":
+		return "", false, fmt.Errorf("--store %q: memory: takes nothing after the colon", dsn)
+	case scheme == "sqlite" && (rest == "" || strings.HasPrefix(rest, "//")):
+		return "", false, fmt.Errorf("--store %q: write sqlite:PATH, such as sqlite:reprise.db or sqlite:/var/lib/reprise/reprise.db", dsn)
+	case scheme == "sqlite":
+		return rest, true, nil
+	}
+	// What follows the scheme may hold a password.
+	return "", false, fmt.Errorf("--store %s:… is not a store of this version, which has %s", scheme, stores)
+}

@@ -37,7 +37,7 @@ func newMigrateCommand(p process) *cobra.Command {
 }
 
 func migrateUp(cmd *cobra.Command, dsn string) error {
-	path, err := sqlitePath(dsn)
+	path, err := fileOf(dsn)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func migrateUp(cmd *cobra.Command, dsn string) error {
 }
 
 func migrateStatus(cmd *cobra.Command, dsn string) error {
-	path, err := sqlitePath(dsn)
+	path, err := fileOf(dsn)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func migrateStatus(cmd *cobra.Command, dsn string) error {
 }
 
 func migratePrint(cmd *cobra.Command, dsn string) error {
-	if _, err := sqlitePath(dsn); err != nil {
+	if _, err := fileOf(dsn); err != nil {
 		return err
 	}
 	_, err := fmt.Fprint(cmd.OutOrStdout(), sqlitestore.Print())

@@ -49,7 +49,7 @@ func newOpsCommand(p process) *cobra.Command {
 func (o *operator) on(cmd *cobra.Command, work func(ctx context.Context, service *admin.Service) error) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s, err := openExisting(ctx, o.dsn)
+	s, err := openStore(ctx, o.dsn, true)
 	if err != nil {
 		return err
 	}

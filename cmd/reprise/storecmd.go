@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise"
-	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/sqlitestore"
 )
 
@@ -33,12 +30,13 @@ func newStoreInitCommand(p process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init --new",
 		Short: "Create a new, empty store and its secret",
-		Long: "Creates a store where there is none. It refuses where there is anything: a database, or a secret whose database is gone.\n" +
-			"--new says in words that nothing was recorded before: whoever asks this store will be told that every key is new.",
+		Long: "Creates a store where there is none, and refuses where there is a database, whatever is in it. A secret that is\n" +
+			"there without a database is kept. --new says that no key was used before, or that those no longer matter: to the\n" +
+			"new store every key is new, and a retry of a request from before runs again.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !isNew {
-				return usageError{errors.New("say --new: from then on every key counts as new")}
+				return usageError{errors.New("say --new if no key was used before, or those that were no longer matter (see reprise store init --help)")}
 			}
 			return initStore(cmd.Context(), dsn, cmd.OutOrStdout())
 		},
@@ -48,82 +46,63 @@ func newStoreInitCommand(p process) *cobra.Command {
 	return cmd
 }
 
-// initStore creates the database of a DSN, and what else a new store needs.
+// initStore creates the database of a DSN and the secret beside it.
 func initStore(ctx context.Context, dsn string, out io.Writer) error {
-	path, err := sqlitePath(dsn)
+	path, err := fileOf(dsn)
 	if err != nil {
 		return err
 	}
-	if err := refuseExisting(path); err != nil {
-		return err
+	if exists(path) {
+		return fmt.Errorf("%s exists: store init makes new stores only, and an existing one is used as it is", path)
 	}
-	secret := path + ".secret"
-	if err := createSecretFile(secret); err != nil {
-		return err
-	}
+	secret := secretBeside(path)
+	hadSecret := exists(secret)
 	s, err := sqlitestore.Open(ctx, path, sqlitestore.Options{})
 	if err != nil {
-		return errors.Join(err, os.Remove(secret))
+		return err
 	}
 	if err := s.Close(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "created the database %s: every key is new to it\n"+
-		"created its secret %s, readable by its owner only: all processes that use the database need it, and without it no key is recognised. Keep both, and back them up together\n", path, secret)
-	return err
-}
-
-// refuseExisting refuses a path at which there is a database or a secret.
-func refuseExisting(path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(fmt.Errorf("%s exists: store init makes new stores only, and an existing one is used as it is", path), err)
+	if !s.Created() {
+		return fmt.Errorf("another process created %s at the same time", path)
 	}
-	if _, err := os.Stat(path + ".secret"); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(fmt.Errorf("there is a secret %s.secret and no database: the database was lost or moved. Put it back; only if it is certain that nothing will be retried from before, remove the secret and try again", path), err)
+	fmt.Fprintf(out, "created the database %s: every key is new to it, also those that were used before\n", path)
+	if hadSecret {
+		_, err = fmt.Fprintf(out, "kept the secret that was there, %s\n", secret)
+		return err
 	}
-	return nil
-}
-
-// createSecretFile writes a new secret to a file that does not exist yet.
-func createSecretFile(path string) error {
 	text, err := reprise.GenerateSecretFile()
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	if err := createWhole(secret, text); err != nil {
+		return fmt.Errorf("the secret could not be written; a process that uses the database will try again: %w", err)
 	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Sync(), file.Close())
+	_, err = fmt.Fprintf(out, "created its secret %s, for its owner only\n"+
+		"They belong together: without the secret no key is recognised. Keep both, back up both, show the secret to nobody.\n", secret)
+	return err
 }
 
 // storeFlag gives a command, and those below it, the flag that names the store.
 func storeFlag(cmd *cobra.Command, p process, dsn *string) {
 	otherwise := "sqlite:reprise.db"
-	for _, line := range p.Environ {
-		if value, ok := strings.CutPrefix(line, "REPRISE_STORE="); ok {
+	for _, entry := range p.Environ {
+		if value, ok := strings.CutPrefix(entry, "REPRISE_STORE="); ok {
 			otherwise = value
 		}
 	}
 	cmd.PersistentFlags().StringVar(dsn, "store", otherwise, "the store, such as sqlite:reprise.db (also REPRISE_STORE)")
 }
 
-// openExisting opens a store that is there already. It never creates one.
-func openExisting(ctx context.Context, dsn string) (store.Store, error) {
-	path, err := sqlitePath(dsn)
-	if err != nil {
-		return nil, err
+// fileOf returns the database file that a DSN names.
+func fileOf(dsn string) (string, error) {
+	path, sqlite, err := parseDSN(dsn)
+	if err == nil && !sqlite {
+		err = errors.New("memory: has no schema and needs no beginning: each process that uses it makes its own")
 	}
-	return sqlitestore.Open(ctx, path, sqlitestore.Options{MustExist: true})
-}
-
-// sqlitePath returns the path in a DSN. The other kinds have nothing to be looked after: a memory store
-// is in another process, and goes with it.
-func sqlitePath(dsn string) (string, error) {
-	path, ok := strings.CutPrefix(dsn, "sqlite:")
-	if !ok || path == "" {
-		return "", usageError{fmt.Errorf("--store %q: this command works on sqlite:PATH", dsn)}
+	if err != nil {
+		return "", usageError{err}
 	}
 	return path, nil
 }

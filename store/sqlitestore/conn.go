@@ -56,6 +56,18 @@ func (c *conn) close() error {
 	return errors.Join(append(failures, c.raw.Close())...)
 }
 
+// readOnly reports whether SQLite could open the file for reading only, which it does without a word.
+func (c *conn) readOnly() bool {
+	r, ok := c.raw.(interface {
+		IsReadOnly(schema string) (bool, error)
+	})
+	if !ok {
+		return false
+	}
+	is, err := r.IsReadOnly("main")
+	return is && err == nil
+}
+
 // prepare returns a statement that lives as long as the connection.
 func (c *conn) prepare(query string) (*statement, error) {
 	s, err := c.statement(query)

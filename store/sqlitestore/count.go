@@ -15,16 +15,18 @@ const countLimit = 20_000
 // are estimated from the first 20,000, which is fair: digests are spread evenly, so the place of the
 // 20,000th says how many there are. What is not answered yet is counted one by one up to the same
 // number, so that a single unknown outcome among millions of answers is seen.
-func (s *Store) Count(ctx context.Context) (store.Counts, error) {
+func (s *Store) Count(ctx context.Context) (store.Counts, error) { return s.count(ctx, countLimit) }
+
+func (s *Store) count(ctx context.Context, limit int) (store.Counts, error) {
 	r, err := s.borrow(ctx)
 	if err != nil {
 		return store.Counts{}, err
 	}
 	defer s.giveBack(r)
 	at := machine.InstantOf(s.now())
-	all, err := tally(ctx, r.conn, listSQL, at)
+	all, err := tally(ctx, r.conn, listSQL, at, limit)
 	if err == nil && all.partial {
-		err = all.replaceOpen(ctx, r.conn, at)
+		err = all.replaceOpen(ctx, r.conn, at, limit)
 	}
 	if err != nil {
 		return store.Counts{}, s.certain(err)
@@ -40,10 +42,10 @@ type tallied struct {
 	share   float64 // of all digests, that was looked at
 }
 
-func tally(ctx context.Context, c *conn, sql string, at machine.Instant) (tallied, error) {
+func tally(ctx context.Context, c *conn, sql string, at machine.Instant, limit int) (tallied, error) {
 	t := tallied{states: map[machine.State]int64{}, share: 1}
 	scan := scan{conn: c, sql: sql, after: []byte{}}
-	more, err := scan.run(ctx, countLimit, func(row scanned) bool {
+	more, err := scan.run(ctx, limit, func(row scanned) bool {
 		if row.record == nil {
 			return true
 		}
@@ -61,8 +63,8 @@ func tally(ctx context.Context, c *conn, sql string, at machine.Instant) (tallie
 }
 
 // replaceOpen makes an estimate of all from a part, except for the states before an answer.
-func (t *tallied) replaceOpen(ctx context.Context, c *conn, at machine.Instant) error {
-	open, err := tally(ctx, c, listOpenSQL, at)
+func (t *tallied) replaceOpen(ctx context.Context, c *conn, at machine.Instant, limit int) error {
+	open, err := tally(ctx, c, listOpenSQL, at, limit)
 	if err != nil {
 		return err
 	}

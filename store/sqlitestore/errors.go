@@ -10,7 +10,10 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-var errClosed = errors.New("the store is closed")
+var (
+	errClosed   = errors.New("the store is closed")
+	errReadOnly = errors.New("the file is read-only: give this user the right to write it and its directory, or choose another path")
+)
 
 // code returns SQLite's primary result code of an error, 0 for another kind of error.
 func code(err error) int {

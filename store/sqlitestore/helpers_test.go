@@ -1,7 +1,10 @@
 package sqlitestore
 
 import (
+	"context"
 	"crypto/rand"
+	"database/sql/driver"
+	"fmt"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -41,6 +44,18 @@ func open(t testing.TB, path string, options Options) *Store {
 func newStore(t testing.TB, options Options) *Store {
 	t.Helper()
 	return open(t, filepath.Join(t.TempDir(), "reprise.db"), options)
+}
+
+// integrity asks SQLite whether the file is sound.
+func integrity(s *Store) error {
+	return s.do(context.Background(), func(t *transaction, _ time.Time) error {
+		return t.conn.query("PRAGMA integrity_check", 1, func(row []driver.Value) error {
+			if row[0] != "ok" {
+				return fmt.Errorf("integrity check: %v", row[0])
+			}
+			return nil
+		})
+	})
 }
 
 // apply runs a command that must not fail.

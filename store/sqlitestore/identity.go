@@ -9,11 +9,15 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-// identity notices that the file was deleted or replaced while it is open. Without it a process would
-// go on writing into a file that has no name any more, and all it acknowledged would vanish with it.
+// identity notices that the file, or its log, was deleted or replaced while it is open. Without it a
+// process would go on writing into a file that has no name any more, and all it acknowledged would
+// vanish with it.
+//
+// Once noticed it stays so: whoever opened another file under the name may have used up the log of this
+// one, and then the file alone, put back, lacks the latest commits.
 type identity struct {
 	path    string
-	opened  os.FileInfo
+	opened  [2]os.FileInfo // of the file and of its log
 	started time.Time
 	next    atomic.Int64 // when to look again, in nanoseconds since started
 	lost    atomic.Bool
@@ -22,18 +26,25 @@ type identity struct {
 // lookEvery bounds how long readers answer from a file that is gone. Writers look at every commit.
 const lookEvery = time.Second
 
+// identify remembers a file that is open, so that its log is there too.
 func identify(path string) (*identity, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	return &identity{path: path, opened: info, started: time.Now()}, nil
+	f := &identity{path: path, started: time.Now()}
+	var err error
+	f.opened, err = f.stat()
+	return f, err
 }
 
-// check looks at the file if it has not been looked at lately. A file that was put back is found again.
+func (f *identity) stat() (found [2]os.FileInfo, err error) {
+	if found[0], err = os.Stat(f.path); err == nil {
+		found[1], err = os.Stat(f.path + "-wal")
+	}
+	return found, err
+}
+
+// check looks at the file if it has not been looked at lately.
 func (f *identity) check() error {
 	now, next := int64(time.Since(f.started)), f.next.Load()
-	if now >= next && f.next.CompareAndSwap(next, now+int64(lookEvery)) || f.lost.Load() {
+	if f.lost.Load() || now >= next && f.next.CompareAndSwap(next, now+int64(lookEvery)) {
 		return f.look()
 	}
 	return nil
@@ -41,12 +52,13 @@ func (f *identity) check() error {
 
 // look looks at the file.
 func (f *identity) look() error {
-	info, err := os.Stat(f.path)
-	lost := err != nil || !os.SameFile(info, f.opened)
-	f.lost.Store(lost)
-	if !lost {
-		return nil
+	if !f.lost.Load() {
+		found, err := f.stat()
+		if err == nil && os.SameFile(found[0], f.opened[0]) && os.SameFile(found[1], f.opened[1]) {
+			return nil
+		}
+		f.lost.Store(true)
 	}
-	return fmt.Errorf("%w: the database file %s was deleted or replaced while it was in use: put the original file back, or stop every process that uses it and start them again on the file that is there now",
+	return fmt.Errorf("%w: the database file %s, or %[2]s-wal beside it, was deleted or replaced while it was in use: stop every process that uses it, put both files back if they were moved, or choose a backup, and start again",
 		store.ErrLost, f.path)
 }

@@ -18,6 +18,10 @@ const (
 // List implements [store.Lister]. Records come in the order of their digests, and the cursor is the
 // digest of the last one that was looked at. A page looks at 10,000 rows at most.
 func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+	return s.list(ctx, filter, cursor, limit, scanLimit)
+}
+
+func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, limit, rows int) (store.Page, error) {
 	page := store.Page{}
 	after, err := parseCursor(cursor)
 	if err != nil {
@@ -30,7 +34,7 @@ func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, li
 	defer s.giveBack(r)
 	page.At = machine.InstantOf(s.now())
 	scan := scan{conn: r.conn, sql: queryFor(filter), after: after}
-	more, err := scan.run(ctx, scanLimit, func(row scanned) bool {
+	more, err := scan.run(ctx, rows, func(row scanned) bool {
 		if row.record == nil {
 			page.Unreadable = append(page.Unreadable, row.digest)
 		} else if filter.Match(row.record, page.At) {

@@ -91,9 +91,6 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 }
 
 func (s *Store) connect(options Options) (err error) {
-	if s.file, err = identify(s.path); err != nil {
-		return err
-	}
 	for range options.Readers {
 		r, err := openReader(s.path, options.BusyTimeout)
 		if err != nil {
@@ -101,6 +98,9 @@ func (s *Store) connect(options Options) (err error) {
 		}
 		s.readers <- r
 		s.opened++
+	}
+	if s.file, err = identify(s.path); err != nil {
+		return err
 	}
 	s.writer, err = startWriter(s, options)
 	return err

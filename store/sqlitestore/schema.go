@@ -148,7 +148,7 @@ func (m *migration) run(ctx context.Context, busy time.Duration) error {
 // enterWAL makes the file keep a write-ahead log, which needs it alone for a moment. SQLite does not
 // always wait for that by itself.
 func (m *migration) enterWAL(ctx context.Context, busy time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, busy)
+	patience, cancel := context.WithTimeout(ctx, busy)
 	defer cancel()
 	for wait := newBackoff(); ; {
 		var mode string
@@ -156,7 +156,7 @@ func (m *migration) enterWAL(ctx context.Context, busy time.Duration) error {
 		if err == nil && mode != "wal" {
 			return fmt.Errorf("the file system cannot hold a write-ahead log (journal mode stays %q): use a local disk", mode)
 		}
-		if code(err) != lib.SQLITE_BUSY || !wait.sleep(ctx) {
+		if code(err) != lib.SQLITE_BUSY || !wait.sleep(patience) {
 			return err
 		}
 	}

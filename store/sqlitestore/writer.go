@@ -42,6 +42,9 @@ func startWriter(s *Store, options Options) (*writer, error) {
 	if err := w.reconnect(); err != nil {
 		return nil, err
 	}
+	if w.tx.conn.readOnly() {
+		return nil, errors.Join(errReadOnly, w.tx.conn.close())
+	}
 	go w.run()
 	return w, nil
 }
@@ -256,9 +259,15 @@ func (w *writer) reconnect() error {
 	if err != nil {
 		return err
 	}
-	if w.tx, err = newTransaction(c); err != nil {
+	// Another file may have taken the path meanwhile. It must not get what was meant for this one.
+	if err := w.store.file.look(); err != nil {
 		return errors.Join(err, c.close())
 	}
+	tx, err := newTransaction(c)
+	if err != nil {
+		return errors.Join(err, c.close())
+	}
+	w.tx = tx
 	return nil
 }
 

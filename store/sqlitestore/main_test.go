@@ -1,0 +1,116 @@
+package sqlitestore
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// childEnv makes the test binary be another process on the same file; its value is what to do.
+const childEnv = "SQLITESTORE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(childEnv) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "burst":
+		runChild(childBurst)
+	case "write":
+		runChild(childWrite)
+	case "open":
+		runChild(childOpen)
+	}
+}
+
+// command returns the test binary as another process. Its arguments are the file and what the child takes.
+func child(t *testing.T, what string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), childEnv+"="+what)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func runChild(work func(*Store) error) {
+	s, err := Open(context.Background(), os.Args[1], Options{})
+	if err == nil {
+		if err = work(s); err == nil {
+			err = s.Close()
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stdout, "error:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// childOpen only says whether it made the database.
+func childOpen(s *Store) error {
+	_, err := fmt.Println("created", s.Created())
+	return err
+}
+
+// childBurst waits for a line, then begins one key from many goroutines, and says how many got it.
+func childBurst(s *Store) error {
+	digest, err := machine.ParseDigest(os.Args[2])
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	outcomes := make(chan string, 50)
+	for range cap(outcomes) {
+		group.Go(func() {
+			begin := newBegin()
+			begin.Scope.Digest = digest
+			reply, err := s.Apply(context.Background(), begin)
+			if err != nil {
+				outcomes <- err.Error()
+				return
+			}
+			outcomes <- reply.Outcome.String()
+		})
+	}
+	group.Wait()
+	close(outcomes)
+	for outcome := range outcomes {
+		fmt.Println(outcome)
+	}
+	return nil
+}
+
+// childWrite begins and completes keys until it is killed, and says which were acknowledged.
+func childWrite(s *Store) error {
+	acknowledged := make(chan machine.Digest)
+	for range 32 {
+		go func() {
+			for {
+				begin := newBegin()
+				if reply, err := s.Apply(context.Background(), begin); err != nil || reply.Outcome != machine.Acquired {
+					continue
+				}
+				if reply, err := s.Apply(context.Background(), completion(begin, []byte(begin.Scope.Digest.String()))); err == nil && reply.Outcome == machine.CompletedNow {
+					acknowledged <- begin.Scope.Digest
+				}
+			}
+		}()
+	}
+	for digest := range acknowledged {
+		if _, err := fmt.Println(digest); err != nil {
+			return err
+		}
+	}
+	return nil
+}

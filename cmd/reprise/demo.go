@@ -77,7 +77,7 @@ type demo struct {
 func newDemo(ctx context.Context, dir string, out io.Writer) (d *demo, err error) {
 	d = &demo{
 		dir: dir, report: &report{out: out},
-		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second},
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second},
 	}
 	if d.serviceAddress, err = freeAddress(); err != nil {
 		return d, err
@@ -103,9 +103,6 @@ func (d *demo) startProxy(ctx context.Context) (err error) {
 		"--listen", d.proxyAddress, "--store", d.dsn())
 	return err
 }
-
-// storeFile is the name of the database in the demonstration's directory.
-const storeFile = "reprise.db"
 
 func (d *demo) dsn() string { return "sqlite:" + filepath.Join(d.dir, storeFile) }
 
@@ -135,9 +132,11 @@ func (d *demo) stay(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-d.proxy.ended:
-			return errors.New("the proxy ended")
+			if ctx.Err() == nil {
+				return errors.New("the proxy ended")
+			}
 		case <-d.service.ended: // a power cut
-			if err := d.startService(ctx); err != nil {
+			if err := d.startService(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}

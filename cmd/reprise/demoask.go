@@ -104,7 +104,7 @@ func (d *demo) reprise(ctx context.Context, args ...string) (string, error) {
 	}
 	var out, failure bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), "REPRISE_STORE=sqlite:"+storeFile)
+	cmd.Dir, cmd.Env = d.dir, plainEnvironment()
 	cmd.Stdout, cmd.Stderr = &out, &failure
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("reprise %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(failure.String()))

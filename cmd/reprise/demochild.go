@@ -7,11 +7,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/internal/config"
 )
 
 // child is a process of the demonstration: this program, with another command line.
@@ -37,6 +41,7 @@ func startChild(ctx context.Context, name, dir, address string, args ...string) 
 	}
 	defer func() { _ = out.Close() }() // the child has it
 	c.cmd = exec.Command(program, append([]string{"demo", "child", "--"}, args...)...)
+	c.cmd.Dir, c.cmd.Env = dir, plainEnvironment()
 	c.cmd.Stdout, c.cmd.Stderr = out, out
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -57,7 +62,7 @@ func startChild(ctx context.Context, name, dir, address string, args ...string) 
 
 // accepts waits until something listens at the address.
 func (c *child) accepts(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -99,6 +104,7 @@ func newDemoChildCommand(p process) *cobra.Command {
 		Short:  "Run a command until standard input ends",
 		Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			signal.Ignore(os.Interrupt) // ctrl-C is for the process that started this one
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			go func() {
@@ -110,6 +116,19 @@ func newDemoChildCommand(p process) *cobra.Command {
 			return root.ExecuteContext(ctx)
 		},
 	}
+}
+
+// plainEnvironment is the environment without what configures Reprise: the demonstration is the same
+// everywhere.
+func plainEnvironment() []string {
+	settings := []string{secretVariable, configVariable}
+	for _, key := range config.Keys() {
+		settings = append(settings, key.Variable())
+	}
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(settings, name)
+	})
 }
 
 // freeAddress returns a loopback address that nobody listens on now.

@@ -68,7 +68,7 @@ func (d *demo) serviceDies(ctx context.Context) error {
 	case <-d.service.ended:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		return errors.New("the service should have died, and did not")
 	}
 	if err := d.startService(ctx); err != nil {
@@ -134,7 +134,9 @@ func (d *demo) tell(ctx context.Context, text, caller, key, item string, want ev
 // tellMany sends one request 50 times at once, as 50 clients would: told that the first is still
 // running, each asks again.
 func (d *demo) tellMany(ctx context.Context, text string, want evidence) error {
-	client := retryclient.Client(&http.Transport{}, retryclient.Options{MaxRetryAfter: 100 * time.Millisecond, MaxTries: 100})
+	client := retryclient.Client(&http.Transport{}, retryclient.Options{
+		MaxBackoff: 200 * time.Millisecond, MaxRetryAfter: 100 * time.Millisecond, MaxTries: 200,
+	})
 	defer client.CloseIdleConnections()
 	answers := make([]answered, 50)
 	group, ctx2 := errgroup.WithContext(ctx)

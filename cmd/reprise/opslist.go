@@ -107,7 +107,7 @@ func (p *recordPrinter) page(page admin.Page) error {
 		if p.table.empty() {
 			p.table.row("DIGEST", "STATE", "AGE", "ATTEMPT", "REVISION", "OPERATION", "REASON")
 		}
-		p.table.row(r.Digest[:16], r.State, age(r.Claimed, page.At), fmt.Sprint(r.Attempt), fmt.Sprint(r.Revision), r.Operation, r.Reason)
+		p.table.row(r.Digest[:16], r.State, age(r.Claimed, page.At), fmt.Sprint(r.Attempt), fmt.Sprint(r.Revision), shortened(r.Operation, 40), shortened(r.Reason, 60))
 	}
 	return p.table.print() // page by page, so that a long listing is not held in memory
 }

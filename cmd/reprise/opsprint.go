@@ -60,6 +60,14 @@ func visible(r rune) rune {
 	return unicode.ReplacementChar
 }
 
+// shortened returns at most n characters of a text that a table has no room for.
+func shortened(s string, n int) string {
+	if runes := []rune(s); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return s
+}
+
 // printLine prints a value as one line of JSON.
 func printLine(out io.Writer, value any) error {
 	e := json.NewEncoder(out)

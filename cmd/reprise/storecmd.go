@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,13 +83,14 @@ func initStore(ctx context.Context, dsn string, out io.Writer) error {
 	return err
 }
 
+// storeFile is the database where none is named, as in the configuration of the proxy.
+const storeFile = "reprise.db"
+
 // storeFlag gives a command, and those below it, the flag that names the store.
 func storeFlag(cmd *cobra.Command, p process, dsn *string) {
-	otherwise := "sqlite:reprise.db"
-	for _, entry := range p.Environ {
-		if value, ok := strings.CutPrefix(entry, "REPRISE_STORE="); ok {
-			otherwise = value
-		}
+	otherwise := variable(p.Environ, "REPRISE_STORE")
+	if otherwise == "" {
+		otherwise = "sqlite:" + storeFile
 	}
 	cmd.PersistentFlags().StringVar(dsn, "store", otherwise, "the store, such as sqlite:reprise.db (also REPRISE_STORE)")
 }

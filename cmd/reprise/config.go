@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -41,25 +42,33 @@ func checkConfig(cmd *cobra.Command, flags *configFlags) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := randomSecrets() // only for the check
-	if err != nil {
-		return err
-	}
-	maker := &settingsMaker{log: newLogger(cmd.ErrOrStderr(), c.Log)}
-	settings, err := maker.make(cmd.Context(), c, secrets)
-	if err != nil {
-		return usageError{err}
-	}
-	if _, err := listenerTLS(c.TLS); err != nil {
-		return usageError{err}
-	}
 	if _, _, err := parseDSN(c.Store); err != nil {
 		return usageError{err}
 	}
-	if _, err := proxy.New(cmd.Context(), memstore.New(nil), settings, nil); err != nil {
+	if err := rehearse(cmd.Context(), &settingsMaker{log: newLogger(cmd.ErrOrStderr(), c.Log)}, c); err != nil {
 		return usageError{err}
 	}
 	return describe(cmd.OutOrStdout(), c)
+}
+
+// rehearse builds everything but the store, and a proxy that is thrown away.
+func rehearse(ctx context.Context, maker *settingsMaker, c *config.Config) error {
+	if _, err := listenerTLS(c.TLS); err != nil {
+		return err
+	}
+	secrets, err := randomSecrets()
+	if err != nil {
+		return err
+	}
+	settings, err := maker.make(ctx, c, secrets)
+	if err != nil {
+		return err
+	}
+	p, err := proxy.New(ctx, memstore.New(nil), settings, nil)
+	if err != nil {
+		return err
+	}
+	return p.Close(ctx)
 }
 
 // describe says in words how a configuration will be used.

@@ -20,44 +20,54 @@ const secretVariable = "REPRISE_SECRET"
 // secretSource is where the secret is from: the first of file, variable and the file beside a SQLite
 // database that there is.
 type secretSource struct {
-	file     string // --secret-file
-	variable string // value of REPRISE_SECRET
-	beside   string // PATH.secret; "" where the store is no file
+	file     string           // --secret-file
+	variable string           // value of REPRISE_SECRET
+	beside   string           // PATH.secret; "" where the store is no file
+	memory   *reprise.Secrets // for a store that ends with the process
 }
 
 // secretBeside returns the file in which the secret of a SQLite database is, by default.
 func secretBeside(path string) string { return path + ".secret" }
 
-// checkBefore refuses, before the store is opened, to make a new database for a secret that had one.
-func (s secretSource) checkBefore(path string) error {
+// check refuses, before the store is opened, a secret that cannot be used, and a new database for one that
+// had its own.
+func (s secretSource) check(path string) error {
 	if s.file != "" && s.variable != "" {
 		return usageError{fmt.Errorf("there are two secrets, --secret-file and %s; keep the one under which the store was made", secretVariable)}
 	}
-	if s.file != "" || s.variable != "" || s.beside == "" {
-		return nil
+	if given, err := s.given(slog.New(slog.DiscardHandler)); given != nil || err != nil {
+		return err
 	}
-	if exists(s.beside) && !exists(path) {
+	if s.beside != "" && exists(s.beside) && !exists(path) {
 		return fmt.Errorf("%s is there and its database %s is not. A lost database makes every key new, and retries run again: restore it from a backup.\n"+
-			"If it is certain that nothing will be retried from before: rm %s && reprise store init --new --store sqlite:%s", s.beside, path, s.beside, path)
+			"If it is certain that nothing will be retried from before: reprise store init --new --store sqlite:%s", s.beside, path, path)
 	}
 	return nil
 }
 
-// read returns the secrets for a store that is open, and makes a file for one that has never had any.
-func (s secretSource) read(ctx context.Context, opened *openedStore, log *slog.Logger) (*reprise.Secrets, error) {
+// given returns the secrets of the file or variable that names them, or nil where neither does.
+func (s secretSource) given(log *slog.Logger) (*reprise.Secrets, error) {
 	switch {
-	case s.variable != "":
-		if len(s.variable) < reprise.MinSecret {
-			return nil, usageError{fmt.Errorf("%s has %d characters, and at least %d random ones are needed; make some with: openssl rand -base64 32", secretVariable, len(s.variable), reprise.MinSecret)}
-		}
-		return reprise.NewSecrets(reprise.Secret{Version: 1, Bytes: []byte(s.variable)})
 	case s.file != "":
 		return readSecretFile(s.file, func(mode fs.FileMode) error {
 			log.Warn("others on this machine can read the secret file; chmod 600 it unless that is meant", "file", s.file, "mode", mode.String())
 			return nil
 		})
-	case s.beside == "":
-		return randomSecrets()
+	case s.variable == "":
+		return nil, nil
+	case len(s.variable) < reprise.MinSecret:
+		return nil, usageError{fmt.Errorf("%s has %d characters, and at least %d random ones are needed; make some with: openssl rand -base64 32", secretVariable, len(s.variable), reprise.MinSecret)}
+	}
+	return reprise.NewSecrets(reprise.Secret{Version: 1, Bytes: []byte(s.variable)})
+}
+
+// read returns the secrets for a store that is open, and makes a file for one that has never had any.
+func (s secretSource) read(ctx context.Context, opened *openedStore, log *slog.Logger) (*reprise.Secrets, error) {
+	if given, err := s.given(log); given != nil || err != nil {
+		return given, err
+	}
+	if s.beside == "" {
+		return s.memory, nil
 	}
 	if !exists(s.beside) {
 		if err := s.make(ctx, opened, log); err != nil {
@@ -134,7 +144,7 @@ func readSecretFile(path string, open func(fs.FileMode) error) (*reprise.Secrets
 	return secrets, nil
 }
 
-// randomSecrets are for a store that ends with the process.
+// randomSecrets returns a secret that nobody knows.
 func randomSecrets() (*reprise.Secrets, error) {
 	return reprise.NewSecrets(reprise.Secret{Version: 1, Bytes: []byte(rand.Text() + rand.Text())})
 }

@@ -103,17 +103,22 @@ func (s *service) listen() (net.Listener, error) {
 	return tls.NewListener(listener, current), nil
 }
 
-// openStore opens the store with its decorators.
+// openStore opens the store with its decorators. What can be found wrong without it is found before.
 func (s *service) openStore(ctx context.Context) error {
 	path, sqlite, err := parseDSN(s.config.Store)
 	if err != nil {
 		return usageError{err}
 	}
+	if err := rehearse(ctx, &s.maker, s.config); err != nil {
+		return usageError{err}
+	}
 	s.secret = secretSource{file: s.config.SecretFile, variable: variable(s.flags.environ, secretVariable)}
 	if sqlite {
 		s.secret.beside = secretBeside(path)
+	} else if s.secret.memory, err = randomSecrets(); err != nil {
+		return err
 	}
-	if err := s.secret.checkBefore(path); err != nil {
+	if err := s.secret.check(path); err != nil {
 		return err
 	}
 	if s.opened, err = openStore(ctx, s.config.Store, false); err != nil {

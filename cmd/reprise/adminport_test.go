@@ -1,0 +1,52 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestAdminPort(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "made") })
+	p := startProxy(t, t.TempDir(), nil, "--upstream", up.URL, "--principal", "none", "--admin-listen", "127.0.0.1:0")
+	for range 3 {
+		p.post("/orders", "one", "book")
+	}
+	p.post("/orders", "", "book")
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/readyz?store=required": 200, "/": 404, "/debug/pprof/": 404} {
+		if g := p.adminGet(path); g.status != want {
+			t.Errorf("%s: %d, want %d", path, g.status, want)
+		}
+	}
+	metrics := p.adminGet("/metrics").body
+	for _, want := range []string{
+		`reprise_requests_total{outcome="fresh",route="/"} 1`,
+		`reprise_requests_total{outcome="replayed",route="/"} 2`,
+		`reprise_requests_total{outcome="unguarded",route="/"} 1`,
+		`reprise_request_duration_seconds_count{outcome="fresh",route="/"} 1`,
+		`reprise_upstream_sends_total{result="answered"} 2`,
+		`reprise_requests_active 0`,
+		`reprise_store_reachable 1`,
+		`reprise_store_duration_seconds_count{`,
+		`go_goroutines`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("%s is missing in:\n%s", want, metrics)
+		}
+	}
+}
+
+// A page whose name was made to lead here is not answered.
+func TestAdminPortHost(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "localhost:9090": true, "127.0.0.1:9090": true, "127.9.9.9": true, "[::1]:9090": true, "[::1]": true,
+		"evil.example": false, "evil.example:9090": false, "localhost.evil.example": false, "10.0.0.1:9090": false, "": false,
+	} {
+		if isLoopbackName(host) != want {
+			t.Errorf("%q: want %v", host, want)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reprise-dev/reprise/store/sqlitestore"
+)
+
+// withoutSecret makes a database that holds records made under a secret, and removes the secret.
+func withoutSecret(t *testing.T, path string) {
+	t.Helper()
+	up := newUpstream(t, nil)
+	p := startProxy(t, filepath.Dir(path), nil, "--upstream", up.URL, "--principal", "none", "--store", "sqlite:"+path)
+	p.signal(os.Interrupt)
+	if code := p.exit(); code != exitDone {
+		t.Fatalf("exit code %d:\n%s", code, p.printed())
+	}
+	if err := os.Remove(path + ".secret"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What cannot work is refused at the start, with the next step, and nothing is changed.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	const long = "REPRISE_SECRET=0123456789abcdef0123456789abcdef"
+	nothing := func(*testing.T, string) {}
+	for name, test := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		environ []string
+		args    []string // PATH stands for the database's
+		code    int
+		want    string
+	}{
+		"no principal":     {nothing, nil, []string{"--upstream", "http://x"}, exitUsage, "--principal authorization"},
+		"no upstream":      {nothing, nil, []string{"--principal", "none"}, exitUsage, "no upstream; say where the service is: --upstream"},
+		"unknown flag":     {nothing, nil, []string{"--upstraem", "x"}, exitUsage, "unknown flag: --upstraem"},
+		"no configuration": {nothing, nil, []string{"--config", "missing.yaml"}, exitUsage, "missing.yaml"},
+		"unknown store":    {nothing, nil, []string{"--store", "postgres://u:hunter2@h/db"}, exitUsage, "is not a store of this version, which has memory: and sqlite:"},
+		"store without kind": {nothing, nil, []string{"--store", "reprise.db"}, exitUsage,
+			"did you mean sqlite:reprise.db?"},
+		"not a database": {func(t *testing.T, path string) { writeFile(t, path, strings.Repeat("not a database\n", 100)) }, []string{long}, nil, exitFailed, "not a database"},
+		"secret gone":    {withoutSecret, nil, nil, exitFailed, "PATH.secret. Under another one every recorded key looks new"},
+		"other secret":   {withoutSecret, []string{long}, nil, exitFailed, "secret does not fit the store"},
+		"database gone": {func(t *testing.T, path string) { writeFile(t, path+".secret", "1 AAAA\n") }, nil, nil, exitFailed,
+			"reprise store init --new --store sqlite:PATH"},
+		"short secret":     {nothing, []string{"REPRISE_SECRET=short"}, nil, exitUsage, "openssl rand -base64 32"},
+		"two secrets":      {nothing, []string{long}, []string{"--secret-file", "PATH.key"}, exitUsage, "two secrets"},
+		"no secret file":   {nothing, nil, []string{"--secret-file", "PATH.key"}, exitFailed, "the secret cannot be read"},
+		"bad secret file":  {func(t *testing.T, path string) { writeFile(t, path+".key", "1 hunter2\n") }, nil, []string{"--secret-file", "PATH.key"}, exitFailed, "line 1: the secret is not base64"},
+		"no certificate":   {nothing, []string{"REPRISE_TLS_CERT=PATH.pem", "REPRISE_TLS_KEY=PATH.pem"}, nil, exitUsage, "tls.cert and tls.key"},
+		"no authorities":   {func(t *testing.T, path string) { writeFile(t, path+".pem", "none") }, []string{"REPRISE_UPSTREAM_TLS_CA=PATH.pem"}, []string{"--upstream", "https://x"}, exitUsage, "holds no certificate in PEM"},
+		"address in words": {nothing, nil, []string{"--listen", "everywhere"}, exitUsage, "write 127.0.0.1:8080"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "r.db")
+			test.prepare(t, path)
+			before := files(t, filepath.Dir(path))
+			args := []string{"proxy", "--listen", "127.0.0.1:0", "--store", "sqlite:" + path}
+			if test.want != "--principal authorization" && !strings.HasPrefix(test.want, "no upstream") {
+				args = append(args, "--upstream", "http://127.0.0.1:9", "--principal", "none")
+			}
+			fill := strings.NewReplacer("PATH", path)
+			for _, a := range test.args {
+				args = append(args, fill.Replace(a))
+			}
+			var environ []string
+			for _, e := range test.environ {
+				environ = append(environ, fill.Replace(e))
+			}
+			code, out := refusal(t, environ, args...)
+			if code != test.code || !strings.Contains(out, fill.Replace(test.want)) {
+				t.Errorf("exit code %d, want %d; want %q in:\n%s", code, test.code, fill.Replace(test.want), out)
+			}
+			if strings.Contains(out, "hunter2") {
+				t.Errorf("a password or a secret was printed:\n%s", out)
+			}
+			for file, text := range files(t, filepath.Dir(path)) {
+				if strings.HasSuffix(file, ".db") || strings.HasSuffix(file, ".secret") {
+					if was, ok := before[file]; !ok || was != text {
+						t.Errorf("%s was made or changed", file)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A start without a principal says in two lines how to choose.
+func TestNoPrincipalInTwoLines(t *testing.T) {
+	t.Parallel()
+	if _, out := refusal(t, nil, "proxy", "--upstream", "http://x"); strings.Count(out, "\n") != 2 {
+		t.Errorf("printed:\n%s", out)
+	}
+}
+
+// A port that is taken is found before a database is made.
+func TestPortTaken(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, flag := range []string{"--listen", "--admin-listen"} {
+		path := filepath.Join(t.TempDir(), "r.db")
+		code, out := refusal(t, nil, "proxy", "--upstream", "http://x", "--principal", "none", "--store", "sqlite:"+path, "--listen", "127.0.0.1:0", flag, taken.Addr().String())
+		if code != exitFailed || !strings.Contains(out, "cannot listen") || exists(path) {
+			t.Errorf("%s: exit code %d:\n%s", flag, code, out)
+		}
+	}
+}
+
+// A secret that others can read is refused where the program made it, and warned of where it was told to use it.
+func TestSecretForAll(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, nil)
+	path := filepath.Join(t.TempDir(), "r.db")
+	must(t, "store", "init", "--new", "--store", "sqlite:"+path)
+	if err := os.Chmod(path+".secret", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--upstream", up.URL, "--principal", "none", "--store", "sqlite:" + path}
+	if code, out := refusal(t, nil, append([]string{"proxy", "--listen", "127.0.0.1:0"}, args...)...); code != exitFailed || !strings.Contains(out, "chmod 600 "+path+".secret") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	p := startProxy(t, t.TempDir(), nil, append(args, "--secret-file", path+".secret")...)
+	if !strings.Contains(p.printed(), "others on this machine can read the secret file") {
+		t.Errorf("printed:\n%s", p.printed())
+	}
+}
+
+// A database that was made beforehand, and holds nothing yet, gets its secret at the start.
+func TestDatabaseMadeBefore(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, nil)
+	path := filepath.Join(t.TempDir(), "r.db")
+	s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	startProxy(t, t.TempDir(), nil, "--upstream", up.URL, "--principal", "none", "--store", "sqlite:"+path)
+	if !exists(path + ".secret") {
+		t.Error("no secret was made")
+	}
+}
+
+// The secret of a variable is a secret like any other.
+func TestSecretVariable(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, nil)
+	dir := t.TempDir()
+	args := []string{"--upstream", up.URL, "--principal", "none"}
+	secret := []string{"REPRISE_SECRET=0123456789abcdef0123456789abcdef"}
+	first := startProxy(t, dir, secret, args...)
+	first.post("/", "one", "")
+	first.kill()
+	if g := startProxy(t, dir, secret, args...).post("/", "one", ""); !g.replayed {
+		t.Errorf("got %+v", g)
+	}
+	if exists(filepath.Join(dir, "reprise.db.secret")) {
+		t.Error("a second secret was made")
+	}
+}
+
+func TestConfigCommands(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "reprise.yaml")
+	writeFile(t, file, must(t, "config", "print-default"))
+	if out := must(t, "config", "check", "--config", file, "--upstream", "http://x", "--principal", "none"); !strings.Contains(out, "ok: 127.0.0.1:8080 in front of http://x") {
+		t.Errorf("check:\n%s", out)
+	}
+	if out := must(t, "config", "explain", "lease"); !strings.Contains(out, "REPRISE_LEASE") {
+		t.Errorf("explain:\n%s", out)
+	}
+	if out := must(t, "config", "explain"); !strings.Contains(out, "replay-window") {
+		t.Errorf("explain:\n%s", out)
+	}
+	if c := call(t, "", "config", "explain", "leese"); c.code != exitUsage || !strings.Contains(c.err, `did you mean "lease"?`) {
+		t.Errorf("explain: %+v", c)
+	}
+	if c := call(t, "", "config", "check", "--config", file); c.code != exitUsage || !strings.Contains(c.err, "no upstream") {
+		t.Errorf("check: %+v", c)
+	}
+	// Everything that the configuration lets pass, the parts take too.
+	all := "{key-missing: 499, key-malformed: 499, key-reused: 499, principal-missing: 499, principal-invalid: 499, principal-unavailable: 599, " +
+		"body-too-large: 499, body-incomplete: 499, in-progress: 425, outcome-unknown: 499, answer-expired: 499, answer-not-kept: 499, answer-incompatible: 499, " +
+		"record-unreadable: 499, store-unavailable: 599, store-lost: 599, misconfigured: 599, upstream-unreachable: 599, upstream-no-answer: 599}"
+	writeFile(t, file, "routes: [{path: /, statuses: "+all+", exclude: [/a/b, '?ts'], excluded-before: [[/a]], final: [502], unknown: [500]}]\n")
+	must(t, "config", "check", "--config", file, "--upstream", "http://x", "--principal", "none")
+}

@@ -218,3 +218,16 @@ func TestHeaderBomb(t *testing.T) {
 		t.Errorf("got %+v", g)
 	}
 }
+
+// A reload does not forget what a memory store holds.
+func TestReloadMemory(t *testing.T) {
+	t.Parallel()
+	up := newUpstream(t, nil)
+	p := startProxy(t, t.TempDir(), nil, "--upstream", up.URL, "--principal", "none", "--store", "memory:")
+	p.post("/", "one", "")
+	p.signal(syscall.SIGHUP)
+	p.await("reloaded")
+	if g := p.post("/", "one", ""); !g.replayed {
+		t.Errorf("got %+v", g)
+	}
+}

@@ -118,6 +118,8 @@ func grant(previous *Record, c Claim, nonce *Nonce, at Instant) *Record {
 		kind = KindBegin
 		begin(next, *nonce, at)
 	}
+	// What was seen decides nothing where there is no record. A retry names the revision that was changed.
+	c.Seen = from
 	advance(next, kind, c.Operation, from, beginDigest(c, nonce))
 	return next
 }

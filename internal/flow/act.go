@@ -19,9 +19,7 @@ func (f *Flow) Beat(now time.Duration) Directive {
 	case now < f.renewAt:
 		return Directive{Verb: Idle, For: min(f.renewAt, f.heldUntil) - now}
 	}
-	if !f.renewDoubt {
-		f.renewSent = now
-	}
+	f.sentAt = now
 	return f.send(Renew)
 }
 
@@ -29,13 +27,11 @@ func (f *Flow) Beat(now time.Duration) Directive {
 func (f *Flow) BeatReplied(now time.Duration, r machine.Reply) Directive {
 	switch {
 	case r.Outcome == machine.Renewed || r.Outcome == machine.AlreadyRenewed:
-		// Counted from the first sending: a repeated renewal extends nothing.
-		f.revision, f.renewDoubt = r.Revision, false
-		f.heldUntil = max(f.heldUntil, f.renewSent+f.config.Lease)
-		f.renewAt = f.renewSent + f.config.Lease/3
+		f.revision = r.Revision
+		f.leased(r)
 	case r.Outcome == machine.Stale && r.Yours:
-		// An earlier renewal arrived after all; when is not known, so it counts for nothing.
-		f.revision, f.renewDoubt, f.renewAt = r.Revision, false, now
+		// An earlier renewal arrived after all, or another invocation that shares the claim renewed it.
+		f.revision, f.renewAt = r.Revision, now
 	default:
 		f.lost = true
 		return Directive{Verb: Cancel}
@@ -43,11 +39,9 @@ func (f *Flow) BeatReplied(now time.Duration, r machine.Reply) Directive {
 	return Directive{Verb: Idle, For: max(0, min(f.renewAt, f.heldUntil)-now)}
 }
 
-// BeatFailed reports that a renewal got no reply. It is repeated until the lease is over.
-func (f *Flow) BeatFailed(now time.Duration, failure Failure) Directive {
-	if failure == MaybeApplied {
-		f.renewDoubt = true
-	}
+// BeatFailed reports that a renewal got no reply, whatever that means. It is repeated until the lease is
+// over.
+func (f *Flow) BeatFailed(now time.Duration, _ Failure) Directive {
 	f.renewAt = now + f.config.Lease/20
 	return Directive{Verb: Idle, For: max(0, min(f.renewAt, f.heldUntil)-now)}
 }
@@ -67,7 +61,6 @@ func (f *Flow) startReplied(now time.Duration, r machine.Reply) Directive {
 	case r.Outcome == machine.Started || r.Outcome == machine.AlreadyStarted:
 		f.started, f.revision = true, r.Revision
 		f.leased(r)
-		f.renewDoubt = false
 		if f.result != 0 {
 			return f.record(now)
 		}
@@ -91,7 +84,8 @@ func (f *Flow) startFailed(now time.Duration) Directive {
 	if f.result != 0 {
 		return f.recordFailed(now)
 	}
-	if now < f.until && now+f.config.Margin < f.sentAt+f.config.Lease {
+	if now < f.until {
+		f.sentAt = now
 		return f.repeat(Start)
 	}
 	f.phase = acting

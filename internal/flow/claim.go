@@ -9,7 +9,7 @@ import (
 // Begin returns the first thing to do.
 func (f *Flow) Begin(now time.Duration) Directive { return f.acquire(now, 0, 0) }
 
-// acquire sends a new claim; one that is repeated goes through repeat, and keeps its time of sending.
+// acquire sends a new claim.
 func (f *Flow) acquire(now time.Duration, candidate int, seen uint64) Directive {
 	f.phase, f.candidate, f.seen = claiming, candidate, seen
 	f.sentAt, f.until = now, now+f.config.Patience
@@ -91,11 +91,11 @@ func (f *Flow) acquired(now time.Duration, r machine.Reply) Directive {
 	return Directive{Verb: Run, For: max(0, f.renewAt-now), Candidate: f.candidate, Attempt: f.attempt}
 }
 
-// leased notes the lease that a reply grants, counted from before its command was sent: a reply that comes
-// late is not trusted. What was acquired by an earlier command, of this invocation or of the one that it
-// resumes, has less left than a whole lease.
+// leased notes the lease that a reply tells, counted from before its command was sent: a reply that comes
+// late is not trusted. Where an earlier command was the one that took or renewed it, of this invocation or
+// of another that shares the claim, less is left than a whole lease.
 func (f *Flow) leased(r machine.Reply) {
-	f.heldUntil = f.sentAt + min(f.config.Lease, r.LeaseEnd.Sub(r.At))
+	f.heldUntil = max(f.heldUntil, f.sentAt+min(f.config.Lease, r.LeaseEnd.Sub(r.At)))
 	f.renewAt = f.heldUntil - f.config.Lease*2/3
 }
 
@@ -109,6 +109,7 @@ func (f *Flow) acquireFailed(now time.Duration, failure Failure) Directive {
 	case failure == DataLost:
 		return f.giveUp(Lost)
 	case f.doubt && now < f.until:
+		f.sentAt = now
 		return f.repeat(Acquire)
 	}
 	return f.giveUp(Unavailable)

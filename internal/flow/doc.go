@@ -6,8 +6,8 @@
 // interleaving (package explore) run the very same code.
 //
 // A [Flow] is a comparable value without pointers. Time is a duration since the invocation began, on the
-// local monotonic clock; a lease is counted from before its command was first sent, which is never
-// later than the store's own count.
+// local monotonic clock; a lease is counted from before the command that tells it was sent, which is
+// never later than the store's own count.
 package flow
 
 import (
@@ -149,7 +149,7 @@ type Flow struct {
 	candidate int
 	seen      uint64
 	takeovers int
-	// sentAt is when the command in hand was first sent; until is when patience with it ends.
+	// sentAt is when the command in hand was last sent; until is when patience with it ends.
 	sentAt, until time.Duration
 	// doubt: an acquisition may have been applied without a reply.
 	doubt bool
@@ -160,9 +160,8 @@ type Flow struct {
 	started   bool
 	heldUntil time.Duration
 
-	renewAt, renewSent time.Duration
-	renewDoubt         bool
-	lost               bool
+	renewAt time.Duration
+	lost    bool // the lease cannot be shown to be held any more
 
 	result   Result
 	command  Command // being recorded, or sent for cleaning

@@ -12,7 +12,7 @@ import (
 // which.
 func newLogger(out io.Writer, c config.Log) *slog.Logger {
 	level := map[string]slog.Level{"debug": slog.LevelDebug, "warn": slog.LevelWarn, "error": slog.LevelError}[c.Level] // else info
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: spellDuration}
 	if c.Format == "text" || c.Format == "auto" && isTerminal(out) {
 		return slog.New(slog.NewTextHandler(out, options))
 	}
@@ -26,4 +26,12 @@ func isTerminal(out io.Writer) bool {
 	}
 	info, err := file.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// spellDuration writes durations as the configuration does, in JSON too.
+func spellDuration(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }

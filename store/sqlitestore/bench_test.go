@@ -31,7 +31,7 @@ func newCommitEach(b *testing.B) *commitEach {
 	if _, err := Migrate(b.Context(), path); err != nil {
 		b.Fatal(err)
 	}
-	c, err := connect(path, time.Second)
+	c, err := connect(path, time.Second, writerCache)
 	if err != nil {
 		b.Fatal(err)
 	}

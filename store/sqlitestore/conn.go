@@ -21,9 +21,16 @@ type conn struct {
 	prepared []*statement
 }
 
+// How much of the file a connection keeps in memory, in KiB. Readers lose what they keep at every commit
+// of somebody else's; the writer has the pages of the index that it changes again and again.
+const (
+	readerCache = 2 << 10
+	writerCache = 16 << 10
+)
+
 // dsn names the file to the driver. mode is SQLite's: rwc creates a missing file, rw does not. busy is
 // how long a statement waits for another connection's lock.
-func dsn(path, mode string, busy time.Duration) string {
+func dsn(path, mode string, busy time.Duration, cache int) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // a drive letter
@@ -32,15 +39,14 @@ func dsn(path, mode string, busy time.Duration) string {
 		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
 		"synchronous(FULL)",        // a commit is on the disk before it is acknowledged
 		"wal_autocheckpoint(4000)", // pages; hot index pages are copied back once, not every few groups
-		"journal_size_limit(67108864)",
-		"cache_size(-16384)", // KiB
+		fmt.Sprintf("cache_size(%d)", -cache),
 	}}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
 }
 
 // connect opens a connection to a file that exists.
-func connect(path string, busy time.Duration) (*conn, error) {
-	raw, err := new(sqlite.Driver).Open(dsn(path, "rw", busy))
+func connect(path string, busy time.Duration, cache int) (*conn, error) {
+	raw, err := new(sqlite.Driver).Open(dsn(path, "rw", busy, cache))
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type reader struct {
 }
 
 func openReader(path string, busy time.Duration) (*reader, error) {
-	c, err := connect(path, busy)
+	c, err := connect(path, busy, readerCache)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func Status(ctx context.Context, path string) (SchemaStatus, error) {
 	if err != nil {
 		return SchemaStatus{}, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, "rw", Options{}.withDefaults().BusyTimeout))
+	db, err := sql.Open("sqlite", dsn(path, "rw", Options{}.withDefaults().BusyTimeout, readerCache))
 	if err != nil {
 		return SchemaStatus{}, err
 	}
@@ -86,7 +86,7 @@ func Print() string {
 }
 
 func migrate(ctx context.Context, path string, busy time.Duration) (SchemaStatus, error) {
-	db, err := sql.Open("sqlite", dsn(path, "rwc", busy))
+	db, err := sql.Open("sqlite", dsn(path, "rwc", busy, readerCache))
 	if err != nil {
 		return SchemaStatus{}, err
 	}

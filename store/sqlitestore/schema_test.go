@@ -71,7 +71,7 @@ func setVersion(t *testing.T, path string, version int64) error {
 
 func editSchema(t *testing.T, path, statement string, args ...any) error {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(path, "rwc", time.Second))
+	db, err := sql.Open("sqlite", dsn(path, "rwc", time.Second, readerCache))
 	if err != nil {
 		return err
 	}

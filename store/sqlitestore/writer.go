@@ -21,6 +21,9 @@ type writer struct {
 	stopped chan struct{} // closed when everything that was taken is answered
 	failure error         // of closing the connection; read after stopped
 
+	logLimit int64     // pages of the log at which it is truncated
+	tidied   time.Time // when the log was looked at
+
 	tx     *transaction // nil when the connection has to be made again
 	group  []*request   // taken and not yet answered
 	held   *request     // the first of the next group
@@ -37,7 +40,7 @@ const politeGroups = 1000
 func startWriter(s *Store, options Options) (*writer, error) {
 	w := &writer{
 		store: s, limit: options.GroupLimit, busy: options.BusyTimeout,
-		queue: make(chan *request, 2*options.GroupLimit), stopped: make(chan struct{}),
+		queue: make(chan *request, 2*options.GroupLimit), stopped: make(chan struct{}), logLimit: logLimit,
 	}
 	if err := w.reconnect(); err != nil {
 		return nil, err
@@ -175,6 +178,7 @@ func (w *writer) commit() {
 	switch {
 	case err == nil:
 		w.answer(w.store.file.look())
+		w.tidyLog()
 		w.letOthersIn()
 	case certainlyNotCommitted(err):
 		w.undo(err)
@@ -255,7 +259,7 @@ func (w *writer) reconnect() error {
 		return nil
 	}
 	// No waiting inside of SQLite: begin has its own, fairer way.
-	c, err := connect(w.store.path, 0)
+	c, err := connect(w.store.path, 0, writerCache)
 	if err != nil {
 		return err
 	}

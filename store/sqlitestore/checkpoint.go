@@ -1,0 +1,48 @@
+package sqlitestore
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"time"
+)
+
+// SQLite copies the log back into the file every few thousand pages by itself, and starts the log anew
+// when nobody reads from it at that moment. Where somebody always does, the log would grow without end;
+// so once in a while the writer looks, and if need be holds the lock until the last reader has moved on.
+// New readers do not need the log by then, and reads are short.
+const (
+	logLimit       = 16_384 // pages: 64 MiB
+	logLookEvery   = time.Second
+	logPatience    = 500 * time.Millisecond
+	logSizeSQL     = "PRAGMA wal_checkpoint(NOOP)"
+	logTruncateSQL = "PRAGMA wal_checkpoint(TRUNCATE)"
+)
+
+// tidyLog looks at the log if it has not been looked at lately. What cannot be done now is tried again
+// then: nothing depends on it but the size of a file.
+func (w *writer) tidyLog() {
+	if w.tx == nil || time.Since(w.tidied) < logLookEvery {
+		return
+	}
+	w.tidied = time.Now()
+	if w.tx.conn.logPages() > w.logLimit {
+		w.tx.conn.truncateLog()
+	}
+}
+
+// logPages returns how many pages are in the log, 0 if that cannot be told.
+func (c *conn) logPages() (pages int64) {
+	_ = c.query(logSizeSQL, 3, func(row []driver.Value) error {
+		pages, _ = row[1].(int64)
+		return nil
+	})
+	return pages
+}
+
+func (c *conn) truncateLog() {
+	wait := func(d time.Duration) error { return c.exec(fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds())) }
+	if wait(logPatience) == nil {
+		_ = c.exec(logTruncateSQL)
+		_ = wait(0)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,20 +105,25 @@ func TestReplacedFile(t *testing.T) {
 // A new connection of the writer's must not go to a file that has taken the path.
 func TestReconnectToAReplacedFile(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "reprise.db")
+	path := filepath.Join(t.TempDir(), "reprise.db")
 	s := open(t, path, Options{})
-	if err := os.Rename(path, filepath.Join(dir, "aside.db")); err != nil {
+	begin := begun(t, s, 1)[0]
+	gaveUp := errors.New("the connection was given up")
+	if err := s.do(t.Context(), func(*transaction, time.Time) error { s.writer.abandon(); return gaveUp }); !errors.Is(err, gaveUp) {
+		t.Fatal(err)
+	}
+	s.file.next.Store(math.MaxInt64) // only the writer looks
+	if err := errors.Join(os.Rename(path, path+".aside"), os.Remove(path+"-wal")); err != nil {
 		t.Fatal(err)
 	}
 	other := open(t, path, Options{})
-	err := s.do(t.Context(), func(*transaction, time.Time) error { s.writer.abandon(); return nil })
-	if err == nil {
-		t.Fatal("the task had no connection and worked")
+	renew := machine.Renew{Hold: completion(begin, nil).Hold, Lease: time.Minute}
+	_, err := s.Apply(t.Context(), renew)
+	if !errors.Is(err, store.ErrLost) {
+		t.Errorf("renew: %v", err)
 	}
-	begin := newBegin()
-	if _, err := s.Apply(t.Context(), begin); !errors.Is(err, store.ErrLost) {
-		t.Errorf("begin: %v", err)
+	if s.writer.tx != nil { // read after the writer answered
+		t.Error("the writer has connected to the other file")
 	}
 	want(t, other, machine.NotFound, machine.Inspect{Scope: begin.Scope})
 }

@@ -118,7 +118,7 @@ func (w *writer) begin() error {
 	err := w.tx.begin()
 	if code(err) == lib.SQLITE_BUSY {
 		w.polite = politeGroups
-		err = w.beginPatiently()
+		err = w.beginPatiently(err)
 	}
 	switch {
 	case err == nil:
@@ -129,15 +129,16 @@ func (w *writer) begin() error {
 	return w.store.certain(err)
 }
 
-func (w *writer) beginPatiently() (err error) {
+// beginPatiently tries again, after the lock was found busy, for as long as a command may wait for it.
+func (w *writer) beginPatiently(busy error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), w.busy)
 	defer cancel()
 	for wait := newBackoff(); wait.sleep(ctx); {
-		if err = w.tx.begin(); code(err) != lib.SQLITE_BUSY {
+		if err := w.tx.begin(); code(err) != lib.SQLITE_BUSY {
 			return err
 		}
 	}
-	return err
+	return busy
 }
 
 // gather lets callers that were just answered come back with their next command, so that they share

@@ -28,6 +28,7 @@ var layers = []layer{
 	{"proxy", []string{".", "machine", "store", "httpguard", "proxy/...", "internal/..."}},
 	{"internal/config", []string{".", "machine", "store", "httpguard", "proxy"}},
 	{"cmd/reprise", []string{"..."}},
+	{"internal/prove", nil},
 	{"internal/explore", []string{".", "machine", "store", "internal/flow"}},
 	{"internal", nil},
 }

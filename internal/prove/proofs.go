@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// proof is a set of tests that together show something.
+type proof struct {
+	what  string   // is shown
+	how   string   // in words
+	tests []string // arguments of go test
+	count *regexp.Regexp
+	unit  string // of what the first group of count has found, summed up
+}
+
+var (
+	passed   = regexp.MustCompile(`(?m)^\s*--- (PASS): `)
+	commands = regexp.MustCompile(`seed \d+: (\d+) commands`)
+	states   = regexp.MustCompile(`(\d+) worlds`)
+)
+
+func proofs() []proof {
+	return []proof{
+		{"the guard keeps its promises in every interleaving",
+			"two and three callers, a resolver and an operator; messages lost, repeated and late; every process stopped at every step. Broken machines are found.",
+			[]string{"-timeout=6h", "./internal/explore"}, states, "worlds"},
+		{"memory is machine.Step",
+			"random histories, every reply and record compared",
+			[]string{"-race", "-timeout=2h", "-run=^TestStore$/^random$", "./store/memstore"}, commands, "commands"},
+		{"SQLite is machine.Step",
+			"random histories, every reply and record compared",
+			[]string{"-race", "-timeout=2h", "-run=^TestConformance$/^random$", "./store/sqlitestore"}, commands, "commands"},
+		{"every store is linearizable",
+			"concurrent histories have an order in which machine.Step gives the same replies",
+			[]string{"-race", "-timeout=2h", "-run=^(TestStore|TestConformance)$/^linear$", "./store/memstore", "./store/sqlitestore"}, passed, "tests"},
+		{"every store keeps the whole contract",
+			"the conformance suite, and each store's own tests of crashes, full disks, damage and several processes",
+			[]string{"-race", "-timeout=2h", "./store/..."}, passed, "tests"},
+		{"nothing depends on order or luck",
+			"all tests three times, in random order, with the race detector",
+			[]string{"-race", "-shuffle=on", "-count=3", "-timeout=6h", "./..."}, passed, "tests"},
+	}
+}
+
+// result is what a proof came to.
+type result struct {
+	proof
+	ok     bool
+	tries  int
+	took   time.Duration
+	at     time.Time
+	output string
+}
+
+// run runs the tests. The last proof runs every test as it is usually run: long ones three times over
+// would find nothing new.
+func (p proof) run(ctx context.Context) result {
+	r := result{proof: p, at: time.Now().UTC()}
+	command := exec.CommandContext(ctx, "go", append([]string{"test", "-v", "-count=1"}, p.tests...)...)
+	command.Env = os.Environ()
+	if p.tests[len(p.tests)-1] != "./..." {
+		command.Env = append(command.Env, "REPRISE_PROVE=1")
+	}
+	out, err := command.CombinedOutput()
+	r.output, r.took = string(out), time.Since(r.at).Round(time.Second)
+	for _, m := range p.count.FindAllStringSubmatch(r.output, -1) {
+		n, failure := strconv.Atoi(m[1])
+		if failure != nil { // not a number: the match itself counts
+			n = 1
+		}
+		r.tries += n
+	}
+	r.ok = err == nil && r.tries > 0
+	return r
+}
+
+// tried says how much, with commas between thousands.
+func (r result) tried() string {
+	digits := strconv.Itoa(r.tries)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String() + " " + r.unit
+}

@@ -15,7 +15,7 @@ import (
 // model's; here it is shown that the walk fills every field, so that none is left out (O4).
 func runFields(d *database) {
 	c := newCaller(machine.Scope{
-		Operation: strings.Repeat("ü ", 80) + "'\"%\n_", SecretVersion: math.MaxUint32, Digest: sum("fields"),
+		Operation: strings.Repeat("ü ", 80) + "'\"%_", SecretVersion: math.MaxUint32, Digest: sum("fields"),
 	}, "holder")
 	c.claim.Fingerprints[0].Version, c.claim.Policy = math.MaxUint32, math.MaxUint32
 	c.claim.Interruption = machine.Rerun

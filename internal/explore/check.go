@@ -47,13 +47,15 @@ func (t *turn) judgeEffect(i uint8) {
 }
 
 // judgeChange judges a change of a record in its world.
-func (t *turn) judgeChange(o order, before, after *machine.Record) {
+func (t *turn) judgeChange(o order, after *machine.Record) {
 	switch {
 	case after == nil || after.State == machine.Retryable:
 		t.judgeRetryable(o)
 	case after.State == machine.Completed:
-		t.judgeAnswer(answerIn(after.Response))
-		if !t.Rerun && !t.callers[answerIn(after.Response)-1].effect && !t.Callers[answerIn(after.Response)-1].Late {
+		answer := answerIn(after.Response)
+		t.judgeAnswer(answer)
+		// A late caller may answer without having come to the part which cannot be undone.
+		if !t.Rerun && !t.callers[answer-1].effect && !t.Callers[answer-1].Late {
 			t.breaks("%v records an answer without an effect", o)
 		}
 	}

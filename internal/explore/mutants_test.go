@@ -80,7 +80,7 @@ func TestBrokenMachinesAreFound(t *testing.T) {
 			if !strings.Contains(v.Promise, m.found) {
 				t.Errorf("found something else than %q", m.found)
 			}
-			t.Logf("found after %d worlds: %v", report.Worlds, v)
+			t.Logf("found, %d visited: %v", report.Worlds, v)
 		})
 	}
 }

@@ -15,7 +15,7 @@ func (t *turn) put(o order) uint32 {
 	t.idle = s.record == before
 	if !t.idle {
 		t.records[o.candidate] = s.record
-		t.judgeChange(o, t.allRecords.values[before], t.record(&t.world, int(o.candidate)))
+		t.judgeChange(o, t.record(&t.world, int(o.candidate)))
 	}
 	return s.reply
 }

@@ -1,6 +1,10 @@
 package explore
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/reprise-dev/reprise/machine"
+)
 
 // tell describes an event and what it changed, in a line of a trace.
 func (m *model) tell(before *world, e event, after *world) string {
@@ -23,7 +27,7 @@ func (m *model) tellRecord(w *world, candidate int) string {
 		return "absent"
 	}
 	text := fmt.Sprintf("%v, attempt %d, revision %d", r.State, r.Attempt, r.Revision)
-	if end := tickOf(r.LeaseEnd); end > 0 {
+	if end := tickOf(r.LeaseEnd); end > 0 && (r.State == machine.Claimed || r.State == machine.Executing) {
 		text += fmt.Sprintf(", lease to tick %d", end)
 	}
 	return text

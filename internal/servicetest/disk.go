@@ -18,7 +18,8 @@ func (f *folder) mountDisk(path string, bytes int64) error {
 	options := fmt.Sprintf("size=%d,mode=0700,uid=%d,gid=%d", bytes, f.account.uid, f.account.gid)
 	output, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "servicetest", path).CombinedOutput()
 	if err != nil {
-		return absence(fmt.Sprintf("needs a small disk, which takes root on Linux: mount: %v: %s", err, output))
+		why := fmt.Sprintf("needs a small disk, which takes root on Linux: mount: %v: %s", err, output)
+		return absence{why: why, given: true}
 	}
 	return nil
 }

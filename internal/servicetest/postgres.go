@@ -33,10 +33,11 @@ type PostgresOptions struct {
 	MaxConnections int
 	// TLS makes the server refuse what is not encrypted. Its DSNs verify it.
 	TLS bool
-	// Unsafe leaves out fsync: faster, for what is not about durability.
+	// Unsafe leaves out fsync, which is faster. What was committed survives [PostgresServer.Kill] all
+	// the same; only a machine that loses power would lose it.
 	Unsafe bool
 	// DiskBytes, if not 0, puts the data onto a disk of its own that has this much left. It can be
-	// filled with [PostgresServer.FillDisk]. This takes root on Linux.
+	// filled with [PostgresServer.FillDisk]. This takes root on Linux; else the test is skipped.
 	DiskBytes int64
 }
 
@@ -61,7 +62,7 @@ func Postgres(t testing.TB) *PostgresServer {
 func NewPostgres(t testing.TB, o PostgresOptions) *PostgresServer {
 	t.Helper()
 	if os.Getenv(externalPostgres) != "" {
-		give(t, absence("needs a server of its own, but "+externalPostgres+" names one: unset it"))
+		give(t, absence{why: "needs a server of its own, but " + externalPostgres + " names one: unset it"})
 	}
 	p, err := startPostgres(o)
 	give(t, err)
@@ -112,7 +113,10 @@ func startPostgres(o PostgresOptions) (*postgres, error) {
 			}
 		}
 	}
-	return nil, errors.Join(err, p.end(), fmt.Errorf("log:\n%s", p.log.since(0)))
+	if log := p.log.since(0); log != "" {
+		err = fmt.Errorf("%w\nlog:\n%s", err, log)
+	}
+	return nil, errors.Join(err, p.end())
 }
 
 // data is the data folder.

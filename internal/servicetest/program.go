@@ -4,6 +4,7 @@ package servicetest
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,9 +18,13 @@ import (
 var packages string
 
 // absence is why a test cannot run here. It is no fault of the code under test.
-type absence string
+type absence struct {
+	why string
+	// given is set if the machine is as it is: a container that may not mount, say. CI bears with it.
+	given bool
+}
 
-func (a absence) Error() string { return string(a) }
+func (a absence) Error() string { return a.why }
 
 // program finds a program on the path, or where Debian puts servers. The newest version is taken.
 func program(name string) (string, error) {
@@ -35,7 +40,7 @@ func program(name string) (string, error) {
 			return slices.MaxFunc(found, byVersion), nil
 		}
 	}
-	return "", absence(fmt.Sprintf("%s is not installed here: on Debian, apt-get install %s", name, packageOf(name)))
+	return "", absence{why: fmt.Sprintf("%s is not installed here: on Debian, apt-get install %s", name, packageOf(name))}
 }
 
 // byVersion orders /usr/lib/postgresql/9/bin/… before /usr/lib/postgresql/15/bin/….
@@ -56,14 +61,15 @@ func packageOf(program string) string {
 	return program
 }
 
-// give ends the test if err is set: skipped for an absence, unless CI=true, else failed.
+// give ends the test if err is set: skipped for an absence, unless CI=true and it can be helped, else failed.
 func give(t testing.TB, err error) {
 	t.Helper()
 	if err == nil {
 		return
 	}
-	if why, ok := err.(absence); ok && os.Getenv("CI") != "true" {
-		t.Skip("servicetest: " + string(why))
+	var lacks absence
+	if errors.As(err, &lacks) && (lacks.given || os.Getenv("CI") != "true") {
+		t.Skip("servicetest: " + lacks.why)
 	}
 	t.Fatalf("servicetest: %v", err)
 }

@@ -225,6 +225,7 @@ type Run struct {
 
 	mu     sync.Mutex // held by whoever drives the flow while the action runs
 	early  *early
+	begun  bool // Start has let the action begin
 	cancel context.CancelCauseFunc
 	heart  heart
 }

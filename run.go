@@ -33,14 +33,17 @@ func (r *Run) Retain() Retained { return Retained{Owner: r.Owner, Operation: r.O
 func (r *Run) Start(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.early != nil || r.flow.Started() {
+	if r.early != nil || r.begun || !r.guard.policy.LateStart {
 		return nil
 	}
+	// A start that is not known to have arrived is repeated, whether or not its caller has left meanwhile.
+	ctx = context.WithoutCancel(ctx)
 	d := r.flow.StartLate(r.now())
 	for d.Verb == flow.Send {
 		d = r.advance(ctx, d)
 	}
 	if d.Verb == flow.Run {
+		r.begun = true
 		return nil
 	}
 	err := &Error{Kind: ErrLeaseLost, Digest: r.digest(), Detail: "the action must not begin", Cause: r.failure}

@@ -1,0 +1,66 @@
+package reprise_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/faultstore"
+	"github.com/reprise-dev/reprise/store/memstore"
+)
+
+// TestStartStaysRefused: the record was started, but its replies came when too little of the lease was
+// left. An action that asks once more is not told to go on.
+func TestStartStaysRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		noRenewal := faultstore.Every(machine.KindRenew, faultstore.Refused())
+		g, s := guardOver(t, memstore.New(nil), faultstore.Both(noRenewal, faultstore.Every(machine.KindStart, faultstore.ReplyLost())),
+			reprise.Policy{LateStart: true, Lease: 9 * time.Second, CommandTimeout: 3 * time.Second})
+		_, err := g.Do(t.Context(), order("k"), func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+			eighth := time.After(8 * time.Second)
+			if err := run.Start(ctx); !errors.Is(err, reprise.ErrLeaseLost) {
+				t.Errorf("without a reply: %v", err)
+			}
+			s.SetPlan(noRenewal)
+			<-eighth
+			for range 2 {
+				if err := run.Start(ctx); !errors.Is(err, reprise.ErrLeaseLost) {
+					t.Errorf("with 1 s of the lease left: %v", err)
+				}
+			}
+			return reprise.Response{}, errAction
+		})
+		if !errors.Is(err, errAction) {
+			t.Error(err)
+		}
+		closeGuard(t, g)
+	})
+}
+
+// TestStartPausesAlthoughTheCallerLeft: a start in doubt is repeated with pauses, not as fast as it can be.
+func TestStartPausesAlthoughTheCallerLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, s := guardOver(t, memstore.New(nil), faultstore.Every(machine.KindStart, faultstore.Unsent()), late)
+		_, err := g.Do(t.Context(), order("k"), func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+			ctx, leave := context.WithCancel(ctx)
+			leave()
+			if err := run.Start(ctx); !errors.Is(err, reprise.ErrLeaseLost) {
+				t.Error(err)
+			}
+			if n := s.Commands(); n > 30 {
+				t.Errorf("%d commands", n)
+			}
+			return reprise.Response{}, errAction
+		})
+		if !errors.Is(err, errAction) {
+			t.Error(err)
+		}
+		closeGuard(t, g)
+	})
+}

@@ -151,3 +151,22 @@ func TestInterruptedByDeath(t *testing.T) {
 		})
 	}
 }
+
+// TestHungRenewalDoesNotOutliveTheLease: renewals are not answered. The action is told when the lease ends,
+// and not when the last renewal timed out.
+func TestHungRenewalDoesNotOutliveTheLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := guardOver(t, memstore.New(nil), faultstore.Every(machine.KindRenew, faultstore.AnsweredAfter(make(chan struct{}))),
+			reprise.Policy{Lease: 9 * time.Second, CommandTimeout: 3 * time.Second})
+		began := time.Now() // the clock is the test's
+		_, err := g.Do(t.Context(), order("k"), func(ctx context.Context, _ *reprise.Run) (reprise.Response, error) {
+			<-ctx.Done()
+			return reprise.Response{}, context.Cause(ctx)
+		})
+		if told := time.Since(began); told != 9*time.Second || !errors.Is(err, reprise.ErrLeaseLost) {
+			t.Errorf("told after %v: %v", told, err)
+		}
+		closeGuard(t, g)
+	})
+}

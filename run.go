@@ -124,6 +124,9 @@ func (r *Run) beat() {
 	defer r.heart.abort()
 	d := r.flow.Beat(r.now())
 	if d.Verb == flow.Send {
+		// A renewal that hangs must not keep the action from being told that the lease is over.
+		ctx, giveUp := context.WithTimeout(ctx, d.For)
+		defer giveUp()
 		reply, failure := r.apply(ctx, r.command(d))
 		if failure != nil {
 			d = r.flow.BeatFailed(r.now(), *failure)

@@ -7,7 +7,7 @@ import (
 )
 
 // Beat is called while the action runs, after the time that the last directive named. It answers with
-// Send (a renewal; report with BeatReplied or BeatFailed), Idle, or Cancel. Nothing else may be in
+// Send (a renewal, to be given up after For; report with BeatReplied or BeatFailed), Idle, or Cancel. Nothing else may be in
 // flight for this flow meanwhile.
 func (f *Flow) Beat(now time.Duration) Directive {
 	switch {
@@ -20,7 +20,9 @@ func (f *Flow) Beat(now time.Duration) Directive {
 		return Directive{Verb: Idle, For: min(f.renewAt, f.heldUntil) - now}
 	}
 	f.sentAt = now
-	return f.send(Renew)
+	d := f.send(Renew)
+	d.For = f.heldUntil - now
+	return d
 }
 
 // BeatReplied reports the reply to a renewal.

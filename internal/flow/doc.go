@@ -102,6 +102,7 @@ type Directive struct {
 	Revision  uint64
 	Repeat    bool // the same was sent before without success: pause first
 
+	// For is how long to wait, to go on, or to try: see the verbs and Beat.
 	For time.Duration
 }
 

@@ -20,7 +20,7 @@ func TestEssenceBehavesAlike(t *testing.T) {
 		}
 		flow, essence := New(config), New(config)
 		var now, since time.Duration
-		what, beating := begins, false
+		what := begins
 		for n := range 30 {
 			last := what(&flow, now)
 			if got, want := tell(what(&essence, now-since)), tell(last); got != want {
@@ -31,7 +31,7 @@ func TestEssenceBehavesAlike(t *testing.T) {
 				break
 			}
 			now += []time.Duration{0, 0, 1, 4, 10, 16, 31}[r.IntN(7)] * time.Second
-			beating = flow.phase == acting && last.Verb == Send
+			beating := flow.phase == acting && last.Verb == Send
 			what = next(r, last, flow.phase, beating)
 		}
 	}

@@ -41,17 +41,21 @@ type node struct {
 	event  event
 }
 
-type fingerprint [2]uint64
+// hash tells worlds apart.
+type hash [2]uint64
 
 // search goes breadth first, so that a violation is found on a shortest way.
 type search struct {
 	*model
 	seeds   [2]maphash.Seed
-	visited map[fingerprint]struct{}
+	visited map[hash]struct{}
 	nodes   []node
 	level   []world // of this depth
 	next    []world // of the next
 	first   uint32  // the number of level[0]
+	depth   int
+	count   int     // of events
+	list    []event // room for those of one world
 }
 
 // Explore visits every world of a setting, at most limit of them. It returns a *[Violation] for the first
@@ -59,50 +63,58 @@ type search struct {
 //
 // Worlds are told apart by a hash of 128 bits.
 func Explore(s Setting, step Step, limit int) (Report, error) {
-	x := &search{model: newModel(s, step), visited: map[fingerprint]struct{}{}}
+	x := &search{model: newModel(s, step), visited: map[hash]struct{}{}}
 	x.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-	report := Report{Verdicts: x.model.verdicts, Outcomes: x.model.outcomes}
 	x.visit(world{}, node{})
-	x.level, x.next = x.next, nil
-	var list []event
-	for len(x.level) > 0 {
-		for n := range x.level {
-			w := &x.level[n]
-			list = x.events(w, list)
-			for _, e := range list {
-				t := x.happen(w, e)
-				if t.idle && t.broken == "" {
-					continue
-				}
-				report.Events++
-				if t.broken == "" && x.visit(t.world, node{x.first + uint32(n), e}) {
-					if i := x.stuck(&t.world); i >= 0 {
-						t.broken = fmt.Sprintf("caller %d cannot reach its end any more", i)
-					}
-				}
-				if t.broken != "" {
-					report.Worlds = len(x.nodes)
-					return report, &Violation{t.broken, x.trace(x.first+uint32(n), e)}
-				}
-			}
-		}
-		report.Worlds, report.Depth = len(x.nodes), report.Depth+1
-		if len(x.nodes) > limit {
-			return report, fmt.Errorf("%w: more than %d", ErrTooMany, limit)
-		}
+	for depth := 0; len(x.next) > 0; depth++ {
 		x.first += uint32(len(x.level))
 		x.level, x.next = x.next, x.level[:0]
+		for n := range x.level {
+			if err := x.expand(uint32(n)); err != nil {
+				return x.report(depth), err
+			}
+		}
+		if len(x.nodes) > limit {
+			return x.report(depth), fmt.Errorf("%w: more than %d", ErrTooMany, limit)
+		}
+		x.depth = depth
 	}
-	return report, nil
+	return x.report(x.depth), nil
+}
+
+func (x *search) report(depth int) Report {
+	return Report{Worlds: len(x.nodes), Events: x.count, Depth: depth, Verdicts: x.model.verdicts, Outcomes: x.model.outcomes}
+}
+
+// expand visits what can follow the n-th world of the level.
+func (x *search) expand(n uint32) error {
+	w := &x.level[n]
+	x.list = x.events(w, x.list)
+	for _, e := range x.list {
+		t := x.happen(w, e)
+		if t.idle && t.broken == "" {
+			continue
+		}
+		x.count++
+		if t.broken == "" && x.visit(t.world, node{x.first + n, e}) {
+			if i := x.stuck(&t.world); i >= 0 {
+				t.breaks("caller %d cannot reach its end any more", i)
+			}
+		}
+		if t.broken != "" {
+			return &Violation{t.broken, x.trace(x.first+n, e)}
+		}
+	}
+	return nil
 }
 
 // visit notes a world, and reports whether it is new.
 func (x *search) visit(w world, n node) bool {
-	print := fingerprint{maphash.Comparable(x.seeds[0], w), maphash.Comparable(x.seeds[1], w)}
-	if _, known := x.visited[print]; known {
+	mark := hash{maphash.Comparable(x.seeds[0], w), maphash.Comparable(x.seeds[1], w)}
+	if _, known := x.visited[mark]; known {
 		return false
 	}
-	x.visited[print] = struct{}{}
+	x.visited[mark] = struct{}{}
 	x.nodes = append(x.nodes, n)
 	x.next = append(x.next, w)
 	return true

@@ -3,8 +3,11 @@ package main
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/reprise-dev/reprise/store/memstore"
 )
 
 func TestAdminPort(t *testing.T) {
@@ -34,6 +37,21 @@ func TestAdminPort(t *testing.T) {
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("%s is missing in:\n%s", want, metrics)
+		}
+	}
+}
+
+// A store that does not answer leaves the process ready, unless it is asked otherwise.
+func TestReadyWithoutStore(t *testing.T) {
+	t.Parallel()
+	closed := memstore.New(nil)
+	closed.Close()
+	port := &adminPort{service: &service{opened: &openedStore{Store: closed}}}
+	for query, want := range map[string]int{"": 200, "?store=required": 503} {
+		answer := httptest.NewRecorder()
+		port.ready(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz"+query, nil))
+		if answer.Code != want || !strings.Contains(answer.Body.String(), "the store does not answer") {
+			t.Errorf("%q: %d %s, want %d", query, answer.Code, answer.Body, want)
 		}
 	}
 }

@@ -52,12 +52,11 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 				s.reload(ctx)
 				continue
 			}
-			log.Info("stopping: requests that run are finished and recorded first", "signal", sig.String(), "drain-timeout", s.config.DrainTimeout)
-			return s.stop(signals)
+			return s.stop(sig.String(), signals)
 		case <-ctx.Done():
-			return s.stop(signals)
+			return s.stop("the program is to end", signals)
 		case err := <-s.failed:
-			return errors.Join(err, s.stop(signals))
+			return errors.Join(err, s.stop("the listener failed", signals))
 		}
 	}
 }

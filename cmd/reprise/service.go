@@ -171,13 +171,27 @@ func (s *service) serve(listener net.Listener) {
 		"routes", len(s.config.Routes), "admin", s.admin.address(), "version", version())
 }
 
+// sendTimeout is how long the answers of what was cut off have to leave.
+const sendTimeout = 2 * time.Second
+
+// sendLast waits until the answers that are written have left: that is after their handlers have returned.
+func (s *service) sendLast() error {
+	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+	defer cancel()
+	if err := s.server.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil // streams that have no part in what is guarded are ended by closing
+}
+
 // errDrained is why requests are cut off.
 var errDrained = errors.New("drain-timeout is over")
 
 // stop lets no more requests in, waits for those that run, and closes the store. Another signal, or the
 // drain time-out, cuts them off: they are recorded as unknown.
-func (s *service) stop(signals <-chan os.Signal) error {
+func (s *service) stop(why string, signals <-chan os.Signal) error {
 	s.draining.Store(true)
+	s.log.Info("stopping: requests that run are finished and recorded first", "because", why, "drain-timeout", s.config.DrainTimeout)
 	ctx, cancel := context.WithTimeoutCause(context.Background(), s.config.DrainTimeout, errDrained)
 	defer cancel()
 	stopped := make(chan struct{})
@@ -190,7 +204,7 @@ func (s *service) stop(signals <-chan os.Signal) error {
 		}
 	}()
 	_ = s.server.Shutdown(ctx) // when its time is over, the proxy says what was cut off
-	err := errors.Join(s.proxy.Close(ctx), s.server.Close())
+	err := errors.Join(s.proxy.Close(ctx), s.sendLast(), s.server.Close())
 	s.end()
 	err = errors.Join(err, s.admin.close())
 	s.work.Wait()

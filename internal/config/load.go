@@ -203,8 +203,18 @@ func assign[T any](l *loader, t *T, table []entry[T], given map[string]value, in
 	return places
 }
 
-// defaultOf reads the default as it is written in the file.
+// defaultOf reads a default, which is a text, a list of texts or an empty mapping.
 func defaultOf(k Key) value {
-	v, _ := parseYAML("default", []byte(k.Name+": "+k.Default))
-	return v.pairs[0].value
+	inner, ok := strings.CutPrefix(k.Default, "[")
+	switch {
+	case k.Default == "{}":
+		return value{form: formPairs}
+	case !ok:
+		return text(Place{}, k.Default)
+	}
+	list := value{form: formList}
+	for _, item := range splitList(strings.TrimSuffix(inner, "]")) {
+		list.items = append(list.items, text(Place{}, item))
+	}
+	return list
 }

@@ -58,7 +58,7 @@ func wantCode(t *testing.T, err error, code string) {
 
 func TestWhatWasCommittedSurvivesAKill(t *testing.T) {
 	t.Parallel()
-	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{})
+	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true})
 	dsn := server.Database(t)
 	conn := connect(t, dsn)
 	exec(t, conn, "CREATE TABLE orders (id int)")

@@ -26,21 +26,20 @@ type absence struct {
 
 func (a absence) Error() string { return a.why }
 
-// program finds a program on the path, or where Debian puts servers. The newest version is taken.
+// program finds a program of packages.txt on the path, or where Debian puts it. The newest version is taken.
 func program(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return filepath.Abs(path)
 	}
-	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/", "/usr/sbin/", "/usr/local/sbin/"} {
-		found, err := filepath.Glob(pattern + name)
-		if err != nil {
-			return "", err
-		}
-		if len(found) > 0 {
-			return slices.MaxFunc(found, byVersion), nil
-		}
+	debian, pattern := debianPackage(name)
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return "", err
 	}
-	return "", absence{why: fmt.Sprintf("%s is not installed here: on Debian, apt-get install %s", name, packageOf(name))}
+	if len(found) > 0 {
+		return slices.MaxFunc(found, byVersion), nil
+	}
+	return "", absence{why: fmt.Sprintf("%s is not installed here: on Debian, apt-get install %s", name, debian)}
 }
 
 // byVersion orders /usr/lib/postgresql/9/bin/… before /usr/lib/postgresql/15/bin/….
@@ -51,14 +50,14 @@ func byVersion(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// packageOf returns the Debian package of a program, from packages.txt.
-func packageOf(program string) string {
+// debianPackage returns the Debian package of a program, and a pattern of the path where it puts that.
+func debianPackage(program string) (name, pattern string) {
 	for line := range strings.Lines(packages) {
-		if words := strings.Fields(line); len(words) == 2 && words[0] == program {
-			return words[1]
+		if words := strings.Fields(line); len(words) == 3 && words[0] == program {
+			return words[1], words[2]
 		}
 	}
-	return program
+	return program, ""
 }
 
 // give ends the test if err is set: skipped for an absence, unless CI=true and it can be helped, else failed.

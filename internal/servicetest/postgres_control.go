@@ -32,7 +32,7 @@ func (s *PostgresServer) Stop() {
 }
 
 // Pause stops all processes of the server, until Resume, in the middle of what they do. Connections stay
-// open.
+// open. A paused server can be killed; to be stopped, it must be resumed first.
 func (s *PostgresServer) Pause() {
 	s.t.Helper()
 	s.control("pause", func(p *process) (bool, error) { return false, p.pause() })

@@ -57,7 +57,7 @@ func (c *recorder) FlushError() error {
 		c.freeze(http.StatusOK)
 	}
 	if c.state == holding {
-		if c.options.Upstream && !endless(c.out.Header().Get("Content-Type")) {
+		if c.options.Upstream && !Endless(c.out.Header().Get("Content-Type")) {
 			// Reverse proxies flush each answer whose length they do not know. It ends all the same.
 			return nil
 		}
@@ -68,8 +68,9 @@ func (c *recorder) FlushError() error {
 	return http.NewResponseController(c.out).Flush()
 }
 
-// endless reports whether answers of a content type are made to be read while they are written.
-func endless(contentType string) bool {
+// Endless reports whether answers of a content type are made to be read while they are written, so that
+// holding them until their end would hold them for ever.
+func Endless(contentType string) bool {
 	media, _, _ := mime.ParseMediaType(contentType)
 	switch media {
 	case "text/event-stream", "application/x-ndjson", "application/jsonl", "multipart/x-mixed-replace":

@@ -3,11 +3,8 @@ package proxy
 import (
 	"bytes"
 	"io"
-	"mime"
 	"net/http"
 	"net/http/httputil"
-	"slices"
-	"strings"
 
 	"github.com/reprise-dev/reprise/httpguard"
 )
@@ -48,7 +45,7 @@ func (u *upstream) once(route Route, maxKept int64, plain http.Handler) http.Han
 // collect reads an answer that can be kept to its end, so that one that breaks off is no answer. Larger
 // ones and those that have no end in sight pass as they come.
 func collect(r *http.Response, limit int64) error {
-	if r.Body == nil || r.ContentLength == 0 || r.ContentLength > limit || endless(r.Header.Get("Content-Type")) {
+	if r.Body == nil || r.ContentLength == 0 || r.ContentLength > limit || httpguard.Endless(r.Header.Get("Content-Type")) {
 		return nil
 	}
 	var held bytes.Buffer
@@ -68,11 +65,4 @@ func collect(r *http.Response, limit int64) error {
 		io.Closer
 	}{rest, r.Body}
 	return nil
-}
-
-// endless reports whether answers of a type are made to be read while they are written.
-func endless(contentType string) bool {
-	media, _, _ := mime.ParseMediaType(contentType)
-	return strings.HasPrefix(media, "application/grpc") ||
-		slices.Contains([]string{"text/event-stream", "application/x-ndjson", "application/jsonl", "multipart/x-mixed-replace"}, media)
 }

@@ -22,6 +22,7 @@ type proof struct {
 var (
 	passed   = regexp.MustCompile(`(?m)^\s*--- (PASS): `)
 	commands = regexp.MustCompile(`seed \d+: (\d+) commands`)
+	rotated  = regexp.MustCompile(`(\d+) keys`)
 	states   = regexp.MustCompile(`(\d+) worlds`)
 )
 
@@ -42,6 +43,9 @@ func proofs() []proof {
 		{"every store keeps the whole contract",
 			"the conformance suite, and each store's own tests of crashes, full disks, damage and several processes",
 			[]string{"-race", "-timeout=2h", "./store/..."}, passed, "tests"},
+		{"a secret is rotated without a key running twice or a replay lost",
+			"two proxy processes on one SQLite file, under load, before, at and after the instant",
+			[]string{"-race", "-timeout=1h", "-run=^TestRotation$", "./cmd/reprise"}, rotated, "keys"},
 		{"nothing depends on order or luck",
 			"all tests three times, in random order, with the race detector",
 			[]string{"-race", "-shuffle=on", "-count=3", "-timeout=6h", "./..."}, passed, "tests"},

@@ -17,7 +17,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Needs Go (the version is in go.mod). `test`, `fuzz` and `prove` also need a C compiler for the'
-	@echo 'race detector; as root on Debian it is installed, elsewhere you are told what to install.'
+	@echo 'race detector, and `test` and `prove` the database servers that they start; as root on Debian all that'
+	@echo 'is installed, elsewhere you are told what to install.'
 
 run: build ## Build reprise and show it at work (make run ARGS=--stay leaves it running)
 	$(BIN)/reprise demo $(ARGS)
@@ -27,7 +28,7 @@ build: ## Build the command into bin/reprise
 	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/reprise ./cmd/reprise
 
 test: ## All tests, with the race detector, in random order; also that bench/ compiles
-	@scripts/need.sh $(GO) cc
+	@scripts/need.sh $(GO) cc servers
 	cd bench && $(GO) vet ./...
 	$(GO) test -race -shuffle=on -timeout 14m ./...
 
@@ -48,7 +49,7 @@ fuzz: ## Every fuzz target for FUZZTIME each (default 1m)
 	@GO=$(GO) scripts/fuzz.sh $(FUZZTIME)
 
 prove: ## The long proofs; writes what was found to docs/proof.md (takes long)
-	@scripts/need.sh $(GO) cc
+	@scripts/need.sh $(GO) cc servers
 	$(GO) run ./internal/prove -out docs/proof.md
 
 clean: ## Remove bin/

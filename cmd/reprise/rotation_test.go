@@ -71,4 +71,5 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s ran %d times", key, n)
 		}
 	}
+	t.Logf("%d keys", len(runs))
 }

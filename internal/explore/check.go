@@ -51,6 +51,9 @@ func (t *turn) judgeChange(o order, after *machine.Record) {
 	switch {
 	case after == nil || after.State == machine.Retryable:
 		t.judgeRetryable(o)
+		if o.what == settleNever {
+			t.world.answer, t.denied = 0, true
+		}
 	case after.State == machine.Completed:
 		answer := answerIn(after.Response)
 		t.judgeAnswer(answer)
@@ -102,12 +105,7 @@ func (t *turn) told(i uint8, v flow.Verdict, reply machine.Reply) {
 	case flow.Recorded:
 		t.toldRecorded(i)
 	case flow.Unconfirmed:
-		if c.result == flow.Answered {
-			t.give(i + 1)
-			if t.Rerun {
-				t.breaks("caller %d hands out an answer of its own that is not recorded, while others may run", i)
-			}
-		}
+		t.toldUnconfirmed(i)
 	case flow.Replayed:
 		answer := answerIn(reply.Response)
 		if t.Callers[answer-1].Other != t.Callers[i].Other {
@@ -139,6 +137,19 @@ func (t *turn) toldRecorded(i uint8) {
 		t.breaks("caller %d is told that its answer is recorded, and it is not", i)
 	}
 	t.give(i + 1)
+}
+
+// toldUnconfirmed: an answer that is not recorded is handed out only where there will be no other. It may be
+// followed by another in one case: it came without an effect, and somebody settled that nothing happened.
+func (t *turn) toldUnconfirmed(i uint8) {
+	c := t.at(i)
+	switch {
+	case c.result != flow.Answered || t.denied && !c.effect:
+	case t.Rerun:
+		t.breaks("caller %d hands out an answer of its own that is not recorded, while others may run", i)
+	default:
+		t.give(i + 1)
+	}
 }
 
 // give hands out an answer.

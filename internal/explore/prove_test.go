@@ -40,7 +40,7 @@ func proofs() []proof {
 		{"rerun", Setting{Callers: two, Rerun: true, Bounds: Bounds{Ticks: 4, Lost: 1}},
 			Bounds{Ticks: 6, Lost: 2}},
 		{"rerun, three callers", Setting{Callers: three, Rerun: true, Bounds: Bounds{Ticks: 3}},
-			Bounds{Ticks: 4, Lost: 1}},
+			Bounds{Ticks: 3, Lost: 1}},
 		{"waiting", Setting{Callers: two, Wait: 4, Bounds: Bounds{Ticks: 3, Lost: 1}},
 			Bounds{Ticks: 5, Lost: 2}},
 		{"waiting and leaving", Setting{Callers: two, Wait: 3, Bounds: Bounds{Ticks: 3, Lost: 1, Leaves: 1}},

@@ -20,6 +20,7 @@ type world struct {
 	lost, repeats, leaves, settles uint8 // used up
 
 	answer uint8 // that was handed out: 1 + the number of the caller whose action gave it
+	denied bool  // it was settled that nothing happened
 }
 
 // stage is what a caller does.

@@ -1,0 +1,184 @@
+package pgstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Apply implements [store.Store]. There are three ways:
+//
+//   - What changes nothing is answered from the committed record (glance).
+//   - A new record, and the answer of an execution that this process began, are written in a group
+//     without being loaded first (make, complete).
+//   - Everything else, and whatever met an obstacle on its way, is loaded, decided and written under the
+//     key's lock (step).
+//
+// An answer from the committed record is as good as one given under the lock. Its snapshot S begins after
+// the command was called, so every acknowledged change is in it. The time t is read before S.
+//
+//   - A record in S that is as it was at t is judged at t: both are within the call.
+//   - A record that changed between t and S is younger than t. If its lease or window has not ended at t,
+//     it had not ended either just after the change, and that moment is within the call. If its lease has
+//     ended at t, it has ended at S. One exception: an answer with a window of nothing has ended when it
+//     is made, and would seem alive at t. So no answer is judged before it was finished.
+//
+// Read the other way round, the time after the snapshot, an owner's renewal could fall between the two,
+// and a live execution would be taken for an interrupted one.
+//
+// One answer is given under the lock only: that there is no record and none may be made any more
+// ([machine.Barred]). Its caller goes on to another record of the same key, so it has to know that nobody
+// is just making this one.
+func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	if err := s.enter(ctx); err != nil {
+		return machine.Reply{}, err
+	}
+	defer s.running.Done()
+	if command.Invalid() != "" {
+		seen, err := s.glance(ctx, command)
+		return seen.reply, err
+	}
+	switch c := command.(type) {
+	case machine.Inspect:
+		seen, err := s.glance(ctx, c)
+		return seen.reply, err
+	case machine.Claim:
+		return s.claim(ctx, c, c)
+	case machine.Begin:
+		return s.claim(ctx, c.Claim, c)
+	case machine.Complete:
+		return s.complete(ctx, c)
+	}
+	return s.step(ctx, command, nil)
+}
+
+// glimpse is what a command comes to on the committed record.
+type glimpse struct {
+	record *machine.Record
+	reply  machine.Reply
+	final  bool // it would change nothing, so this is the answer
+}
+
+func (s *Store) glance(ctx context.Context, command machine.Command) (glimpse, error) {
+	record, at, err := s.peek(ctx, command.Target().Digest)
+	if err != nil {
+		return glimpse{}, err
+	}
+	if record != nil {
+		at = max(at, record.Finished)
+	}
+	next, reply := machine.Step(record, command, at.Time())
+	return glimpse{record: record, reply: reply, final: next == record && reply.Outcome != machine.Barred}, nil
+}
+
+// claim runs a Claim, or a Begin around it. Whether it tries to make a record first, or looks for one
+// first, follows what the last claim met: either is right, and a wrong guess costs a round trip.
+func (s *Store) claim(ctx context.Context, c machine.Claim, command machine.Command) (machine.Reply, error) {
+	tried := false
+	if !s.replays.Load() {
+		reply, done, err := s.make(ctx, c, command)
+		if done || err != nil {
+			return reply, err
+		}
+		tried = true
+	}
+	seen, err := s.glance(ctx, command)
+	if err != nil {
+		return machine.Reply{}, err
+	}
+	s.replays.Store(seen.record != nil)
+	if seen.final {
+		return seen.reply, nil
+	}
+	if seen.record == nil && !tried {
+		reply, done, err := s.make(ctx, c, command)
+		if done || err != nil {
+			return reply, err
+		}
+	}
+	return s.step(ctx, command, nil)
+}
+
+// make makes a new record if there is none. It is not done if there is one, or if the key is held.
+func (s *Store) make(ctx context.Context, c machine.Claim, command machine.Command) (reply machine.Reply, done bool, err error) {
+	w := &write{digest: c.Scope.Digest, before: c.CreateBefore, since: c.CreateFrom}
+	w.pack(nil, unbounded(command))
+	if err := s.send(ctx, w); err != nil {
+		return reply, false, err
+	}
+	switch {
+	case w.doubt != nil:
+		reply, err = s.step(ctx, command, &doubt{cause: w.doubt})
+		return reply, true, err
+	case !w.written:
+		return reply, false, nil
+	}
+	record, reply := machine.Step(nil, command, w.at.Time())
+	s.changed(c.Scope.Digest, record)
+	return reply, true, nil
+}
+
+// unbounded returns a claim without its bounds, which the server checks by its own clock.
+func unbounded(command machine.Command) machine.Command {
+	switch c := command.(type) {
+	case machine.Claim:
+		c.CreateBefore, c.CreateFrom = 0, 0
+		return c
+	case machine.Begin:
+		c.CreateBefore, c.CreateFrom = 0, 0
+		return c
+	}
+	return command
+}
+
+// complete records the answer of an execution. The record as this process remembers it decides; the
+// server writes only if that is still the record.
+func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply, error) {
+	known := s.memory.get(c.Scope.Digest)
+	if known == nil {
+		return s.step(ctx, c, nil)
+	}
+	if _, reply := machine.Step(known.record, c, time.Now()); reply.Outcome != machine.CompletedNow {
+		return s.step(ctx, c, nil)
+	}
+	w := &write{digest: c.Scope.Digest, known: known}
+	w.pack(known.record, c)
+	if err := s.send(ctx, w); err != nil {
+		return machine.Reply{}, err
+	}
+	switch {
+	case w.doubt != nil:
+		return s.step(ctx, c, &doubt{previous: known.record, cause: w.doubt})
+	case !w.written:
+		return s.step(ctx, c, nil)
+	}
+	record, reply := machine.Step(known.record, c, w.at.Time())
+	s.changed(c.Scope.Digest, record)
+	return reply, nil
+}
+
+// send has a write done with others.
+func (s *Store) send(ctx context.Context, w *write) error {
+	switch err := s.commits.do(ctx, w); err {
+	case errWithdrawn:
+		return store.Unavailable(context.Cause(ctx))
+	case errLeft:
+		return store.Indeterminate(context.Cause(ctx))
+	default:
+		return err
+	}
+}
+
+// changed notes that a record is now another one; nil: none. What this process may soon complete is
+// remembered, and who waits for a change in this process is woken.
+func (s *Store) changed(digest machine.Digest, record *machine.Record) {
+	s.writing.Add(1)
+	if record != nil && record.State == machine.Executing {
+		s.memory.put(digest, record)
+	} else {
+		s.memory.drop(digest)
+	}
+	s.watchers.wake(digest)
+}

@@ -1,0 +1,128 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+var (
+	errClosed = errors.New("the store is closed")
+	errBusy   = errors.New("another transaction holds this key: end it, or try again")
+	errMoved  = errors.New("the record was changed by somebody who did not hold its lock")
+)
+
+// What an error of the server says about a statement that was sent. Whatever is not listed is an error of
+// the statement: it was rolled back.
+var (
+	// inDoubt are SQLSTATEs after which nobody knows whether a transaction was committed.
+	inDoubt = map[string]bool{
+		"08007": true, // transaction resolution unknown
+		"40003": true, // statement completion unknown
+		"57P01": true, // admin shutdown: may arrive between the commit and its confirmation
+		"57P02": true, // crash shutdown
+		"57P05": true, // idle session timeout
+	}
+	// serialization are SQLSTATEs that ask for the whole transaction again.
+	serialization = map[string]bool{
+		"40001": true, // serialization failure
+		"40P01": true, // deadlock detected
+		"23505": true, // unique violation: somebody else was first
+		"25P02": true, // the transaction had failed before
+	}
+	// advice says what to do about a SQLSTATE, or about its class (two characters).
+	advice = map[string]string{
+		"08":    "check that the server runs and that the network between is sound",
+		"25006": "this server is a standby or read-only: name the primary, or add target_session_attrs=read-write to the DSN",
+		"26000": "prepared statements get lost: add pgbouncer=1 to the DSN if there is a PgBouncer in between",
+		"28":    "check user, password and pg_hba.conf",
+		"3D000": "create the database, or name another one",
+		"3F000": "prepare the schema: reprise migrate up",
+		"42501": "give the role its rights: reprise migrate print",
+		"42883": "the schema is not complete: reprise migrate up",
+		"42P01": "prepare the schema: reprise migrate up",
+		"42P05": "prepared statements collide: add pgbouncer=1 to the DSN if there is a PgBouncer in between",
+		"53100": "the server's disk is full: make room",
+		"53200": "the server is out of memory or of locks: raise max_locks_per_transaction, or lower the group limit",
+		"53300": "the server has no connection left: raise max_connections, lower the pool, or use a PgBouncer",
+		"57P03": "the server is starting or stopping: try again",
+	}
+)
+
+// explain adds to an error what to do about it.
+func explain(err error) error {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	for _, code := range []string{refused.Code, refused.Code[:min(2, len(refused.Code))]} {
+		if what, ok := advice[code]; ok {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	if refused.Hint != "" {
+		return fmt.Errorf("%w (%s)", err, refused.Hint)
+	}
+	return err
+}
+
+// unsent translates an error of something that has changed nothing, whatever came of it.
+func unsent(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrUnavailable) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return store.Unavailable(errors.Join(context.Cause(ctx), err))
+	}
+	return store.Unavailable(explain(err))
+}
+
+// sent translates an error of a transaction whose commit may have been sent.
+func sent(err error) error {
+	switch {
+	case err == nil || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate):
+		return err
+	case certain(err):
+		return store.Unavailable(explain(err))
+	}
+	return store.Indeterminate(explain(err))
+}
+
+// certain reports whether a transaction that ended with an error was certainly not committed.
+func certain(err error) bool {
+	if pgconn.SafeToRetry(err) {
+		return true // nothing was sent
+	}
+	var unconnected *pgconn.ConnectError
+	if errors.As(err, &unconnected) {
+		return true
+	}
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && !inDoubt[refused.Code]
+}
+
+// absent reports whether an error says that the schema, or a part of it, is not there.
+func absent(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000" || refused.Code == "42883")
+}
+
+// own reports whether an error is about one statement's values, so that the others of its group are better
+// tried without it. What the whole server says is said to each anyway.
+func own(err error) bool {
+	var refused *pgconn.PgError
+	if !errors.As(err, &refused) || inDoubt[refused.Code] {
+		return false
+	}
+	for _, class := range []string{"08", "25", "28", "3D", "3F", "42", "53", "57", "58"} {
+		if strings.HasPrefix(refused.Code, class) {
+			return false
+		}
+	}
+	return true
+}

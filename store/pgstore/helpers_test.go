@@ -1,0 +1,137 @@
+package pgstore
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// database is one of its own, with the schema and a clock that can be moved.
+type database struct {
+	testing.TB
+	dsn  string
+	conn *pgx.Conn
+	mu   sync.Mutex // guards conn
+}
+
+// movableClock replaces the one place where the server's time becomes an instant.
+const movableClock = `
+CREATE TABLE reprise.test_clock (ahead bigint NOT NULL);
+INSERT INTO reprise.test_clock VALUES (0);
+CREATE OR REPLACE FUNCTION reprise.reprise_micros(at timestamptz) RETURNS bigint LANGUAGE sql STABLE
+AS 'SELECT (extract(epoch FROM at) * 1000000)::bigint + ahead FROM reprise.test_clock'`
+
+func newDatabase(t testing.TB) *database {
+	t.Helper()
+	d := &database{TB: t, dsn: servicetest.Postgres(t).Database(t)}
+	if _, err := Migrate(t.Context(), d.dsn); err != nil {
+		t.Fatal(err)
+	}
+	d.exec(movableClock)
+	return d
+}
+
+// connect returns a connection that is closed at the end of the test.
+func (d *database) connect() *pgx.Conn {
+	d.Helper()
+	conn, err := pgx.Connect(d.Context(), d.dsn)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { conn.Close(context.WithoutCancel(d.Context())) })
+	return conn
+}
+
+func (d *database) exec(sql string, args ...any) {
+	d.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.conn == nil {
+		d.conn = d.connect()
+	}
+	if _, err := d.conn.Exec(d.Context(), sql, args...); err != nil {
+		d.Fatal(err)
+	}
+}
+
+func (d *database) advance(by time.Duration) {
+	d.Helper()
+	d.exec("UPDATE reprise.test_clock SET ahead = ahead + $1", by.Microseconds())
+}
+
+// open opens a store that is closed at the end of the test.
+func (d *database) open(options Options) *Store {
+	d.Helper()
+	if options.MaxConns == 0 {
+		options.MaxConns = 6
+	}
+	s, err := Open(d.Context(), d.dsn, options)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			d.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// apply runs a command that must not fail.
+func apply(t testing.TB, s *Store, command machine.Command) machine.Reply {
+	t.Helper()
+	reply, err := s.Apply(t.Context(), command)
+	if err != nil {
+		t.Fatalf("%v: %v", command.Kind(), err)
+	}
+	return reply
+}
+
+// want runs a command that must have an outcome.
+func want(t testing.TB, s *Store, outcome machine.Outcome, command machine.Command) machine.Reply {
+	t.Helper()
+	reply := apply(t, s, command)
+	if reply.Outcome != outcome {
+		t.Fatalf("%v: outcome %v (%s), want %v", command.Kind(), reply.Outcome, reply.Reason, outcome)
+	}
+	return reply
+}
+
+// newBegin returns a begin on a fresh key.
+func newBegin() machine.Begin {
+	begin := machine.Begin{Claim: machine.Claim{
+		Scope:        machine.Scope{Operation: "POST /orders", SecretVersion: 1},
+		Fingerprints: []machine.Fingerprint{{Version: 1, Sum: machine.Digest{1}}},
+		Lease:        30 * time.Second, Policy: 1, Codecs: []string{"http/1"},
+	}}
+	// crypto/rand never fails.
+	rand.Read(begin.Scope.Digest[:])
+	rand.Read(begin.Owner[:])
+	rand.Read(begin.Operation[:])
+	rand.Read(begin.Nonce[:])
+	return begin
+}
+
+// anotherCaller returns a begin for the same request from somebody else.
+func anotherCaller(b machine.Begin) machine.Begin {
+	other := newBegin()
+	other.Scope, other.Fingerprints = b.Scope, b.Fingerprints
+	return other
+}
+
+// completion returns the completion of a begin that acquired its key.
+func completion(b machine.Begin, answer []byte) machine.Complete {
+	return machine.Complete{
+		Hold: machine.Hold{
+			Scope: b.Scope, Owner: b.Owner, Attempt: 1, Revision: 1, Operation: b.Operation, Nonce: b.Nonce,
+		},
+		Response: machine.NewResponse("http/1", answer), Window: time.Hour, Remember: 24 * time.Hour,
+	}
+}

@@ -1,0 +1,71 @@
+package pgstore
+
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed schema/*.sql
+var schemaFiles embed.FS
+
+//go:embed query/*.sql
+var queryFiles embed.FS
+
+// queries are the statements in query/, for one schema. The files say "reprise" for the schema; where it
+// has another name, that is replaced.
+type queries struct {
+	// Reading and writing records.
+	look, lookMany, commit, lock, load                                 string
+	insertOpen, updateOpen, deleteOpen, insertAnswered, deleteAnswered string
+	insertEffect, now                                                  string
+	// Waiting for changes.
+	awaitEnd, notify string
+	// Bulk.
+	list, listAnswers, scanOpen, scanAnswered, purgeOpen, purgeAnswered string
+	// Secrets.
+	secrets, addSecret, retireSecret, lockSecrets string
+	// Connections and the schema.
+	session, schemaVersion, schemaExists, lockSchema string
+	createSchema, createVersions, setPath            string
+	versionApplied, grants                           string
+}
+
+func newQueries(schema string) (*queries, error) {
+	q := &queries{}
+	for name, statement := range map[string]*string{
+		"look": &q.look, "look_many": &q.lookMany, "commit": &q.commit, "lock": &q.lock, "load": &q.load,
+		"insert_open": &q.insertOpen, "update_open": &q.updateOpen, "delete_open": &q.deleteOpen,
+		"insert_answered": &q.insertAnswered, "delete_answered": &q.deleteAnswered,
+		"insert_effect": &q.insertEffect, "now": &q.now,
+		"await_end": &q.awaitEnd, "notify": &q.notify,
+		"list": &q.list, "list_answers": &q.listAnswers, "scan_open": &q.scanOpen, "scan_answered": &q.scanAnswered,
+		"purge_open": &q.purgeOpen, "purge_answered": &q.purgeAnswered,
+		"secrets": &q.secrets, "add_secret": &q.addSecret, "retire_secret": &q.retireSecret, "lock_secrets": &q.lockSecrets,
+		"session": &q.session, "schema_version": &q.schemaVersion, "schema_exists": &q.schemaExists, "lock_schema": &q.lockSchema,
+		"create_schema": &q.createSchema, "create_versions": &q.createVersions, "set_path": &q.setPath,
+		"version_applied": &q.versionApplied, "grants": &q.grants,
+	} {
+		text, err := queryFiles.ReadFile("query/" + name + ".sql")
+		if err != nil {
+			return nil, err
+		}
+		*statement = inSchema(withoutComments(string(text)), schema)
+	}
+	return q, nil
+}
+
+// inSchema puts a statement into another schema than the one that the files name.
+func inSchema(sql, schema string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(sql, "reprise.", schema+"."), "SCHEMA reprise", "SCHEMA "+schema)
+}
+
+// withoutComments leaves out the lines that are comments: they are for readers, not for the wire.
+func withoutComments(sql string) string {
+	var b strings.Builder
+	for line := range strings.Lines(sql) {
+		if !strings.HasPrefix(line, "--") {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,1 @@
+SELECT reprise.reprise_micros(clock_timestamp())

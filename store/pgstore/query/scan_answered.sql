@@ -1,0 +1,2 @@
+SELECT head, tail, true AS answered, claimed_at, forget_at, record
+FROM reprise.reprise_answered WHERE (head, tail) > ($1, $2) ORDER BY head, tail LIMIT $3

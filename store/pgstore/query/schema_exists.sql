@@ -1,0 +1,1 @@
+SELECT to_regnamespace($1) IS NOT NULL, to_regclass('reprise.reprise_schema') IS NOT NULL

@@ -1,0 +1,7 @@
+-- What every connection of the store relies on, whatever is set for its role or database: an acknowledged
+-- command is on the disk, each statement sees what is committed, and cached plans use the indexes, also
+-- those that were made when the tables were small.
+SELECT set_config('default_transaction_isolation', 'read committed', false),
+    set_config('enable_seqscan', 'off', false),
+    set_config('jit', 'off', false),
+    set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)

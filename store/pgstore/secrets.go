@@ -1,0 +1,107 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Secrets implements [store.SecretKeeper].
+func (s *Store) Secrets(ctx context.Context) (known []store.Secret, at machine.Instant, err error) {
+	err = s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if known, err = s.readSecrets(ctx, conn); err != nil {
+			return err
+		}
+		return conn.QueryRow(ctx, s.sql.now).Scan(&at)
+	})
+	return known, at, unsent(ctx, err)
+}
+
+// AddSecret implements [store.SecretKeeper].
+func (s *Store) AddSecret(ctx context.Context, secret store.Secret, ahead time.Duration) error {
+	var refusal error
+	err := s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return s.decideSecret(ctx, conn, func(tx pgx.Tx, known []store.Secret, now machine.Instant) error {
+			var admitted bool
+			if admitted, refusal = store.AdmitSecret(known, secret, now, ahead); !admitted {
+				return nil
+			}
+			_, err := tx.Exec(ctx, s.sql.addSecret, secret.Version, secret.Check[:], int64(secret.PrimaryFrom), int64(secret.Retired))
+			return err
+		})
+	})
+	if err != nil {
+		return sent(err)
+	}
+	return refusal
+}
+
+// decideSecret lets one process after the other look at the versions and add one.
+func (s *Store) decideSecret(ctx context.Context, conn *pgx.Conn, decide func(pgx.Tx, []store.Secret, machine.Instant) error) error {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return unsent(ctx, err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // after a commit it does nothing
+	if _, err := tx.Exec(ctx, s.sql.lockSecrets, s.address.channel()); err != nil {
+		return unsent(ctx, err)
+	}
+	known, err := s.readSecrets(ctx, conn)
+	if err != nil {
+		return unsent(ctx, err)
+	}
+	var now machine.Instant
+	if err := conn.QueryRow(ctx, s.sql.now).Scan(&now); err != nil {
+		return unsent(ctx, err)
+	}
+	if err := decide(tx, known, now); err != nil {
+		return unsent(ctx, err)
+	}
+	return tx.Commit(ctx)
+}
+
+// RetireSecret implements [store.SecretKeeper].
+func (s *Store) RetireSecret(ctx context.Context, version uint32) error {
+	return sent(s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, s.sql.retireSecret, version)
+		return err
+	}))
+}
+
+func (s *Store) readSecrets(ctx context.Context, conn *pgx.Conn) ([]store.Secret, error) {
+	rows, err := conn.Query(ctx, s.sql.secrets)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (known store.Secret, err error) {
+		var check []byte
+		if err = row.Scan(&known.Version, &check, &known.PrimaryFrom, &known.Retired); err != nil {
+			return known, err
+		}
+		if copy(known.Check[:], check) != len(known.Check) {
+			return known, errors.Join(store.ErrCorrupt, errors.New("a secret's fingerprint is too short"))
+		}
+		return known, nil
+	})
+}
+
+// errand does something beside the commands, on a connection of its own.
+func (s *Store) errand(ctx context.Context, work func(ctx context.Context, conn *pgx.Conn) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.running.Done()
+	conn, release, err := s.acquire(ctx, s.errands)
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := s.patient(ctx)
+	defer cancel()
+	return work(ctx, conn.Conn())
+}

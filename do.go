@@ -152,10 +152,11 @@ func (r *Run) record(ctx context.Context, result flow.Result, response Response,
 	if outcome.Recorded && !r.reply.Finished.IsZero() {
 		outcome.StoredAt = r.reply.Finished.Time()
 	}
-	switch result {
-	case flow.NoEffect:
+	switch {
+	case result == flow.NoEffect, result == flow.Doubtful && !r.flow.Started():
+		// Before a late start nothing begins that cannot be undone, whatever the error says.
 		return outcome, &Error{Kind: ErrNoEffect, Digest: outcome.Digest, Cause: cause}
-	case flow.Doubtful:
+	case result == flow.Doubtful:
 		return outcome, &Error{Kind: ErrUnknown, Digest: outcome.Digest, Detail: r.reason, Cause: cause}
 	}
 	return outcome, nil

@@ -48,7 +48,7 @@ func TestFailureBeforeStartLeavesNoTrace(t *testing.T) {
 	_, err := bench.Guard.Do(t.Context(), order("k"), func(context.Context, *reprise.Run) (reprise.Response, error) {
 		return reprise.Response{}, errAction
 	})
-	if !errors.Is(err, errAction) {
+	if !errors.Is(err, errAction) || !errors.Is(err, reprise.ErrNoEffect) || errors.Is(err, reprise.ErrUnknown) {
 		t.Error(err)
 	}
 	outcome, err := bench.Guard.Do(t.Context(), order("k"), counted(&runs))

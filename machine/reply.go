@@ -98,7 +98,9 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// Applied reports whether the command changed the record.
+// Applied reports whether the command was carried out, and not an earlier copy of it. Whether the
+// record changed is told by what [Step] returns: a Begin that goes on from its owner's own claim is a
+// ReplayedAcquire, and starts the record.
 func (o Outcome) Applied() bool {
 	switch o {
 	case Acquired, TakenOver, Started, Renewed, CompletedNow, Failed, Released, SettledNow, Forgotten:

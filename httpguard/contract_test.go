@@ -131,7 +131,7 @@ func TestPassesUnguarded(t *testing.T) {
 		{"POST", nil}, // keys are optional
 		{"GET", []string{"Idempotency-Key: k"}},
 		{"PUT", []string{"Idempotency-Key: k", "Idempotency-Key: "}},
-		{"POST", []string{"Idempotency-Key: k", "Connection: Upgrade", "Upgrade: websocket"}},
+		{"GET", []string{"Idempotency-Key: k", "Connection: Upgrade", "Upgrade: websocket"}},
 	} {
 		for range 2 {
 			if a := s.send(c.method, "/orders", "x", c.headers...); a.status != 201 || a.header.Get(httpguard.HeaderReplayed) != "" {
@@ -147,15 +147,20 @@ func TestPassesUnguarded(t *testing.T) {
 	}
 }
 
-// An offer of HTTP/2 is made by ordinary clients in ordinary requests.
-func TestOfferOfHTTP2IsGuarded(t *testing.T) {
+// No header of the request switches the guard off: neither what ordinary clients offer in ordinary
+// requests, nor what claims to leave HTTP.
+func TestUpgradesOfGuardedMethodsAreGuarded(t *testing.T) {
 	t.Parallel()
-	s := serve(t, reprise.Policy{}, httpguard.Options{}, created)
-	for range 2 {
-		s.send("POST", "/orders", "x", "Idempotency-Key: k", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c")
-	}
-	if s.runs.Load() != 1 {
-		t.Errorf("the handler ran %d times", s.runs.Load())
+	for _, protocol := range []string{"h2c", "TLS/1.2", "websocket"} {
+		s := serve(t, reprise.Policy{}, httpguard.Options{Required: true}, created)
+		upgrade := []string{"Connection: Upgrade, HTTP2-Settings", "Upgrade: " + protocol}
+		s.send("POST", "/orders", "x", upgrade...).wantProblem(t, 400, "key-missing")
+		for range 2 {
+			s.send("POST", "/orders", "x", append(upgrade, "Idempotency-Key: k")...)
+		}
+		if s.runs.Load() != 1 {
+			t.Errorf("%s: the handler ran %d times", protocol, s.runs.Load())
+		}
 	}
 }
 

@@ -81,9 +81,3 @@ func replaceHeader(to, from http.Header) {
 		to[name] = values
 	}
 }
-
-// isUpgrade reports whether a request wants to leave HTTP. An offer of HTTP/2 is none: clients make it
-// in ordinary requests, and it may be ignored.
-func isUpgrade(r *http.Request) bool {
-	return len(r.Header["Upgrade"]) > 0 && inConnection(r.Header, "Upgrade") && !strings.EqualFold(r.Header.Get("Upgrade"), "h2c")
-}

@@ -61,7 +61,7 @@ func (m *Middleware) Wrap(next http.Handler) http.Handler {
 			}()
 		}
 		lines := r.Header[m.options.Header]
-		if !slices.Contains(m.options.Methods, r.Method) || isUpgrade(r) || (len(lines) == 0 && !m.options.Required) {
+		if !slices.Contains(m.options.Methods, r.Method) || (len(lines) == 0 && !m.options.Required) {
 			next.ServeHTTP(w, r)
 			event.Outcome = OutcomeUnguarded
 			return

@@ -159,8 +159,8 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// Clients that offer HTTP/2 with each request are guarded like others.
-func TestOfferOfHTTP2(t *testing.T) {
+// Clients that offer HTTP/2 with each request are guarded like others, and so are those that claim to leave HTTP.
+func TestOfferOfAnUpgrade(t *testing.T) {
 	t.Parallel()
 	up, count := serving(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Upgrade") != "" {
@@ -169,18 +169,20 @@ func TestOfferOfHTTP2(t *testing.T) {
 		io.WriteString(w, "made")
 	})
 	f := newFront(t, memstore.New(nil), guarding(t, up))
-	key := freshKey()
-	for range 2 {
-		r := f.request(t, http.MethodPost, "/", key, "x")
-		r.Header.Set("Connection", "Upgrade, HTTP2-Settings")
-		r.Header.Set("Upgrade", "h2c")
-		r.Header.Set("Http2-Settings", "AAMAAABkAARAAAAAAAIAAAAA")
-		if g := f.send(r); g.body != "made" {
-			t.Fatalf("got %+v", g)
+	for i, protocol := range []string{"h2c", "TLS/1.2"} {
+		key := freshKey()
+		for range 2 {
+			r := f.request(t, http.MethodPost, "/", key, "x")
+			r.Header.Set("Connection", "Upgrade, HTTP2-Settings")
+			r.Header.Set("Upgrade", protocol)
+			r.Header.Set("Http2-Settings", "AAMAAABkAARAAAAAAAIAAAAA")
+			if g := f.send(r); g.body != "made" {
+				t.Fatalf("%s: got %+v", protocol, g)
+			}
 		}
-	}
-	if n := count.Load(); n != 1 {
-		t.Errorf("the upstream got %d requests, want 1", n)
+		if n := int(count.Load()); n != i+1 {
+			t.Errorf("%s: the upstream got %d requests, want %d", protocol, n, i+1)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *call) run(ctx context.Context, pace *pace) (*http.Response, error) {
 		answer := problem{}
 		if response != nil {
 			answer = problemOf(response)
-			v := judge(response, answer, c.transport.options.RetryStatuses)
+			v := judge(response, answer, c.transport.options.RetryStatuses, c.possible)
 			if v.refused != nil {
 				return nil, c.refused(v.refused, response, answer)
 			}

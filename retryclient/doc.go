@@ -27,4 +27,7 @@
 // Transport errors, the statuses in [Options.RetryStatuses], and the problem types of Reprise that ask
 // for it (in progress, store unavailable). An answer marked Idempotency-Replayed is final, whatever its
 // status: the server will not say anything else.
+//
+// A 409 that no problem type explains is the answer of a first try. After a try that may have taken
+// effect it may as well say that this one still runs: it is asked again, and then the outcome is unknown.
 package retryclient

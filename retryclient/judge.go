@@ -24,8 +24,8 @@ const (
 	possible
 )
 
-// judge decides about an answer.
-func judge(response *http.Response, p problem, retry []int) verdict {
+// judge decides about an answer. It is doubtful where an earlier try may have taken effect.
+func judge(response *http.Response, p problem, retry []int, doubtful bool) verdict {
 	if response.Header.Get("Idempotency-Replayed") == "true" {
 		return verdict{effect: settled} // final, however often it is asked for
 	}
@@ -60,6 +60,11 @@ func judge(response *http.Response, p problem, retry []int) verdict {
 		http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		// Usually said by whoever stands before the service, without looking at the key.
 		return verdict{again: again, effect: unsaid}
+	}
+	if doubtful && response.StatusCode == http.StatusConflict {
+		// Servers without problem types say so of a key whose first request still runs, and of a conflict in
+		// the service. The first try meets no request of its own; a later one asks until it is told more.
+		again = true
 	}
 	if again {
 		return verdict{again: true, effect: possible}

@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"crypto/sha256"
+	"strings"
 
 	"github.com/reprise-dev/reprise/machine"
 )
@@ -49,14 +50,14 @@ var ownCodecs = [...]string{CodecRaw, CodecJSON}
 
 func (c *Call) check() error {
 	switch {
-	case c.Operation == "":
-		return invalid("Call.Operation is empty: name what is done, and keep the name")
+	case strings.TrimSpace(c.Operation) == "":
+		return invalid("Call.Operation is empty or blank: name what is done, and keep the name")
 	case !machine.ValidOperationName(c.Operation):
 		return invalid("Call.Operation %.64q is longer than %d bytes, or not plain UTF-8 text", c.Operation, machine.MaxOperationName)
-	case c.Principal == "":
-		return invalid("Call.Principal is empty: say who asks, or reprise.Everyone when all callers share their keys")
-	case c.Key == "":
-		return invalid("Call.Key is empty")
+	case strings.TrimSpace(c.Principal) == "":
+		return invalid("Call.Principal is empty or blank: say who asks, or reprise.Everyone when all callers share their keys")
+	case strings.TrimSpace(c.Key) == "":
+		return invalid("Call.Key is empty or blank")
 	case len(c.Key) > maxKeyPart || len(c.Principal) > maxKeyPart:
 		return invalid("Call.Key and Call.Principal are limited to %d bytes each", maxKeyPart)
 	}

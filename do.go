@@ -2,7 +2,6 @@ package reprise
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -61,25 +60,42 @@ func (g *Guard) Do(ctx context.Context, call Call, action Action) (Outcome, erro
 		return Outcome{}, &Error{Kind: ErrClosed}
 	}
 	defer g.background.Done()
-	outcome, err := g.try(ctx, call, action)
-	if g.policy.Resolver != nil && !outcome.Ran && errors.Is(err, ErrUnknown) && g.resolve(ctx, outcome.Digest) {
-		return g.try(ctx, call, action)
+	if g.Unconfirmed() >= maxUnconfirmed {
+		return Outcome{}, &Error{Kind: ErrUnavailable, Detail: "too many recordings are unconfirmed", RetryAfter: time.Second}
 	}
-	return outcome, err
-}
-
-func (g *Guard) try(ctx context.Context, call Call, action Action) (Outcome, error) {
-	r := &Run{invocation: invocation{began: time.Now()}, call: call}
-	if err := g.prepareInto(&r.prepared, &r.call, r.began); err != nil {
+	began := time.Now()
+	r, d, err := g.acquire(ctx, call, began)
+	if err == nil && d.Verdict == flow.Unknown && g.policy.Resolver != nil && g.resolve(ctx, r.digest()) {
+		r, d, err = g.acquire(ctx, call, began)
+	}
+	switch {
+	case err != nil:
 		return Outcome{}, err
-	}
-	r.start(g)
-	d := r.pursue(ctx, r.flow.Begin(r.now()))
-	if d.Verdict == flow.Undecided && d.Verb == flow.Run {
+	case d.Verdict == flow.Undecided && d.Verb == flow.Run:
 		return r.run(ctx, d, action)
 	}
 	defer r.finish(d)
 	return r.outcome(ctx, d.Verdict)
+}
+
+// acquire claims the key, or finds out why it cannot be had. An invocation that turns out to be too old to
+// make a record is prepared again, with what the store knows now.
+func (g *Guard) acquire(ctx context.Context, call Call, began time.Time) (*Run, flow.Directive, error) {
+	const tries = 3
+	for try := 1; ; try++ {
+		r := &Run{invocation: invocation{began: began}, call: call}
+		if err := g.prepare(ctx, &r.prepared, &r.call, time.Now()); err != nil {
+			return nil, flow.Directive{}, err
+		}
+		r.start(g)
+		d := r.pursue(ctx, r.flow.Begin(r.now()))
+		if d.Verdict != flow.Outdated || try == tries {
+			return r, d, nil
+		}
+		if _, err := g.ring.refresh(ctx); err != nil {
+			return nil, flow.Directive{}, err
+		}
+	}
 }
 
 // run runs the action, with the heartbeat beside it, and records what comes of it.
@@ -203,7 +219,7 @@ func (v *invocation) outcome(ctx context.Context, verdict flow.Verdict) (Outcome
 		fail.Kind, fail.Cause = ErrLost, v.failure
 	case flow.Corrupt:
 		fail.Kind, fail.Cause = ErrCorrupt, v.failure
-	case flow.Unavailable:
+	case flow.Unavailable, flow.Outdated:
 		fail.Kind, fail.Cause, fail.RetryAfter = ErrUnavailable, v.failure, time.Second
 	case flow.Left:
 		fail.Kind, fail.Cause = ErrUnavailable, context.Cause(ctx)

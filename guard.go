@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -20,12 +21,20 @@ type Guard struct {
 	ring    ring
 
 	// life ends when Close has waited long enough, and with it what goes on in the background.
-	life       context.Context
-	end        context.CancelFunc
-	mu         sync.Mutex
-	closed     bool
-	background sync.WaitGroup
+	life        context.Context
+	end         context.CancelFunc
+	mu          sync.Mutex
+	closed      bool
+	background  sync.WaitGroup
+	unconfirmed atomic.Int64 // goroutines that go on after their callers were answered
 }
+
+// maxUnconfirmed bounds what a store that does not answer can pile up: no call begins above it.
+const maxUnconfirmed = 4096
+
+// Unconfirmed returns how many calls were answered, or given up, whose records the store has not yet
+// confirmed. They go on in the background.
+func (g *Guard) Unconfirmed() int { return int(g.unconfirmed.Load()) }
 
 // New returns a guard over a store. The policy is checked; the store is not asked, see [Guard.Check].
 // The store stays the caller's, to be closed after the guard.
@@ -42,8 +51,8 @@ func New(s store.Store, p Policy) (*Guard, error) {
 	}
 	g := &Guard{store: s, policy: p.withDefaults()}
 	g.watcher, _ = store.As[store.Watcher](s)
-	g.ring = ring{secrets: p.Secrets, keeper: keeper, timeout: g.policy.CommandTimeout}
 	g.life, g.end = context.WithCancel(context.Background())
+	g.ring = ring{secrets: p.Secrets, keeper: keeper, timeout: g.policy.CommandTimeout, log: g.policy.Log, spawn: g.background.Go, life: g.life}
 	return g, nil
 }
 
@@ -60,8 +69,12 @@ func (g *Guard) Check(ctx context.Context) error {
 // Prepare fixes everything that one try of a call needs, for stores that commit record and effect
 // together. It is good for one attempt. It may ask the store about secrets, bounded by CommandTimeout.
 func (g *Guard) Prepare(call Call) (*store.Invocation, error) {
-	p, err := g.prepare(&call, time.Now())
-	if err != nil {
+	if !g.enter() {
+		return nil, &Error{Kind: ErrClosed}
+	}
+	defer g.background.Done()
+	p := &prepared{}
+	if err := g.prepare(context.Background(), p, &call, time.Now()); err != nil {
 		return nil, err
 	}
 	return &p.Invocation, nil
@@ -75,16 +88,11 @@ type prepared struct {
 	fingerprint [1]machine.Fingerprint
 }
 
-func (g *Guard) prepare(call *Call, now time.Time) (*prepared, error) {
-	p := &prepared{}
-	return p, g.prepareInto(p, call, now)
-}
-
-func (g *Guard) prepareInto(p *prepared, call *Call, now time.Time) error {
+func (g *Guard) prepare(ctx context.Context, p *prepared, call *Call, now time.Time) error {
 	if err := call.check(); err != nil {
 		return err
 	}
-	view, err := g.ring.current(now)
+	view, err := g.ring.current(ctx, now)
 	if err != nil {
 		return err
 	}
@@ -163,7 +171,7 @@ func secretError(err error) error {
 	if c := store.Classify(err); c == store.ErrUnavailable || c == store.ErrLost {
 		return unavailable(err)
 	}
-	if errors.Is(err, store.ErrSecretTooLate) {
+	if errors.Is(err, store.ErrSecretTooLate) || errors.Is(err, store.ErrSecretReused) {
 		return &Error{Kind: ErrSecret, Cause: err}
 	}
 	return unavailable(err)

@@ -87,6 +87,9 @@ func TestRefusals(t *testing.T) {
 		{"operation with a line break", reprise.Call{Operation: "o\n", Principal: "p", Key: "k"}, 0, reprise.ErrInvalid},
 		{"no principal", reprise.Call{Operation: "o", Key: "k"}, 0, reprise.ErrInvalid},
 		{"no key", reprise.Call{Operation: "o", Principal: "p"}, 0, reprise.ErrInvalid},
+		{"blank key", reprise.Call{Operation: "o", Principal: "p", Key: " \t"}, 0, reprise.ErrInvalid},
+		{"blank principal", reprise.Call{Operation: "o", Principal: " ", Key: "k"}, 0, reprise.ErrInvalid},
+		{"blank operation", reprise.Call{Operation: " ", Principal: "p", Key: "k"}, 0, reprise.ErrInvalid},
 		{"huge key", reprise.Call{Operation: "o", Principal: "p", Key: strings.Repeat("k", 1<<20)}, 0, reprise.ErrInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -58,7 +58,9 @@ func (v *invocation) finish(d flow.Directive) {
 func (v *invocation) rest(d flow.Directive) func() {
 	g := v.guard
 	g.policy.Log.Warn("reprise: going on in the background", "record", v.digest(), "command", v.command(d).Kind().String(), "error", v.failure)
+	g.unconfirmed.Add(1)
 	return func() {
+		defer g.unconfirmed.Add(-1)
 		for d.Verb == flow.Send && g.life.Err() == nil {
 			d = v.advance(g.life, d)
 		}

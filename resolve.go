@@ -2,7 +2,7 @@ package reprise
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -144,7 +144,7 @@ func (g *Guard) settle(ctx context.Context, r *machine.Record, resolution Resolu
 	}
 	reply, err := g.applyTwice(ctx, command)
 	if err == nil && reply.Outcome != machine.SettledNow && reply.Outcome != machine.AlreadySettled {
-		err = errors.New("not settled: " + reply.Outcome.String())
+		err = fmt.Errorf("not settled: %v %s", reply.Outcome, reply.Reason)
 	}
 	return err
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/reprisetest"
+	"github.com/reprise-dev/reprise/store/faultstore"
+	"github.com/reprise-dev/reprise/store/memstore"
 )
 
 const longest = 10 * time.Minute
@@ -104,4 +107,36 @@ func TestSweepNeedsAResolver(t *testing.T) {
 	if _, err := reprisetest.New(t, reprise.Policy{}).Guard.Sweep(t.Context()); !errors.Is(err, reprise.ErrInvalid) {
 		t.Error(err)
 	}
+}
+
+// TestResolverDoesNotRunTheActionAgain: the action ran, and its invocation was refused as the owner, because
+// another one took over and ended unknown. Even if the resolver knows that nothing happened, this call has
+// had its run.
+func TestResolverDoesNotRunTheActionAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		inner := memstore.New(nil)
+		p := resolving(func(reprise.UnknownOperation) (reprise.Resolution, error) { return reprise.DidNotHappen("asked"), nil })
+		p.Interruption, p.LongestAction = reprise.Rerun, time.Second
+		slow, _ := guardOver(t, inner, faultstore.Every(machine.KindRenew, faultstore.Refused()), p)
+		defer closeGuard(t, slow)
+		quick, _ := guardOver(t, inner, nil, reprise.Policy{Interruption: reprise.Rerun})
+		defer closeGuard(t, quick)
+		runs := 0
+		outcome, err := slow.Do(t.Context(), order("k"), func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+			runs++
+			<-ctx.Done()
+			_, err := quick.Do(context.Background(), order("k"), func(context.Context, *reprise.Run) (reprise.Response, error) {
+				return reprise.Response{}, errAction
+			})
+			if !errors.Is(err, reprise.ErrUnknown) {
+				t.Error(err)
+			}
+			<-time.After(2 * reprise.DefaultLease)
+			return reprise.Response{Data: []byte("own")}, nil
+		})
+		if !errors.Is(err, reprise.ErrUnknown) || outcome.Ran || runs != 1 {
+			t.Errorf("%+v, %v, %d runs", outcome, err, runs)
+		}
+	})
 }

@@ -3,31 +3,37 @@ package reprise
 import (
 	"context"
 	"fmt"
-	"sync"
+	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 )
 
-const (
-	// SecretNotice is how far ahead a new version of the secret must be announced. Each process looks
-	// at the store's versions again within half of it, and makes no claim on an older view: when a
-	// version becomes primary, nobody is left who would still make records under the one before.
-	SecretNotice = time.Minute
+// SecretNotice is how far ahead a new version of the secret must be announced.
+//
+// No claim makes a record later than half of it after the store's versions were read, by the store's
+// own clock (see [ring.bound]). So when a version becomes primary, nobody can still make records under the
+// one before, however late a claim arrives and however long its process was stopped. The other half is for
+// an announcement that takes its time to be committed.
+const SecretNotice = time.Minute
 
-	ringValid = SecretNotice / 2
-	ringFresh = ringValid / 3
-)
+// ringFresh is the age from which a view is renewed in the background, so that callers do not wait for it.
+const ringFresh = SecretNotice / 6
 
 // ring is a guard's view of the versions of the secret that live in the store.
 type ring struct {
 	secrets *Secrets
 	keeper  store.SecretKeeper
 	timeout time.Duration
+	log     *slog.Logger
+	spawn   func(func()) // runs something in the background, within the guard's life
+	life    context.Context
 
-	mu         sync.Mutex // held while the store is asked
+	asking     singleflight.Group
 	view       atomic.Pointer[ringView]
 	refreshing atomic.Bool
 }
@@ -43,39 +49,42 @@ type ringVersion struct {
 	from, before machine.Instant
 }
 
-// current returns a view that is still valid. It asks the store when there is none, and in the
-// background when the one there is grows old.
-func (r *ring) current(now time.Time) (*ringView, error) {
+// current returns a view to prepare with. One that is too old makes no record, and is then renewed; see
+// [Guard.Do]. Until that it may find what is recorded.
+func (r *ring) current(ctx context.Context, now time.Time) (*ringView, error) {
 	v := r.view.Load()
-	switch age := r.age(v, now); {
-	case v == nil || age >= ringValid:
-		return r.refresh(context.Background())
-	case age >= ringFresh && r.refreshing.CompareAndSwap(false, true):
-		go func() {
+	switch {
+	case v == nil || now.Sub(v.askedAt) >= SecretNotice/2:
+		return r.refresh(ctx)
+	case now.Sub(v.askedAt) >= ringFresh && r.refreshing.CompareAndSwap(false, true):
+		r.spawn(func() {
 			defer r.refreshing.Store(false)
-			_, _ = r.refresh(context.Background()) // a failure shows when the view is no longer valid
-		}()
+			_, _ = r.refresh(r.life) // a failure shows when the view is too old
+		})
 	}
 	return v, nil
 }
 
-func (r *ring) age(v *ringView, now time.Time) time.Duration {
-	if v == nil {
-		return 0
+// refresh asks the store, whose view is the one that counts. Callers that come together ask once, and get
+// one answer.
+func (r *ring) refresh(ctx context.Context) (*ringView, error) {
+	asked := r.asking.DoChan("", func() (any, error) {
+		ctx, cancel := context.WithTimeout(r.life, r.timeout)
+		defer cancel()
+		return r.ask(ctx)
+	})
+	select {
+	case <-ctx.Done():
+		return nil, &Error{Kind: ErrUnavailable, Cause: context.Cause(ctx)}
+	case answer := <-asked:
+		if answer.Err != nil {
+			return nil, answer.Err
+		}
+		return answer.Val.(*ringView), nil
 	}
-	return now.Sub(v.askedAt)
 }
 
-// refresh asks the store, whose view is the one that counts. Callers that come together ask once.
-func (r *ring) refresh(ctx context.Context) (*ringView, error) {
-	came := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if v := r.view.Load(); v != nil && v.askedAt.After(came) {
-		return v, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
+func (r *ring) ask(ctx context.Context) (*ringView, error) {
 	v := &ringView{askedAt: time.Now()}
 	known, at, err := r.keeper.Secrets(ctx)
 	if err != nil {
@@ -84,11 +93,11 @@ func (r *ring) refresh(ctx context.Context) (*ringView, error) {
 	if added, err := r.announce(ctx, known, at); err != nil {
 		return nil, err
 	} else if added {
-		if known, _, err = r.keeper.Secrets(ctx); err != nil {
+		if known, at, err = r.keeper.Secrets(ctx); err != nil {
 			return nil, unavailable(err)
 		}
 	}
-	if v.versions, err = r.match(known); err != nil {
+	if v.versions, err = r.match(known, at); err != nil {
 		return nil, err
 	}
 	r.view.Store(v)
@@ -120,33 +129,55 @@ func (r *ring) announce(ctx context.Context, known []store.Secret, at machine.In
 	return added, nil
 }
 
-// match compares what the store knows with what this process knows. A store with a version unknown
-// here has records that this process would take for new keys.
-func (r *ring) match(known []store.Secret) ([]ringVersion, error) {
+// match compares what the store knows with what this process knows, at the store's time. A store with a
+// version unknown here has records that this process would take for new keys, or will have them.
+func (r *ring) match(known []store.Secret, at machine.Instant) ([]ringVersion, error) {
 	var live []ringVersion
 	for _, k := range known {
 		if !k.Retired.IsZero() {
 			continue
 		}
-		key := r.secrets.version(k.Version)
-		switch {
-		case key == nil:
-			return nil, secretMismatch("the store has records under secret version %d, which this process does not know: add it to the secret file", k.Version)
-		case key.secret.Check != k.Check:
-			return nil, secretMismatch("secret version %d is not the one under which the store's records were made: use the secret file that belongs to this store", k.Version)
-		case key.secret.PrimaryFrom != k.PrimaryFrom:
-			return nil, secretMismatch("secret version %d is primary from %v in the store and from %v here: write primary-from=%s into the secret file",
-				k.Version, k.PrimaryFrom, key.secret.PrimaryFrom, k.PrimaryFrom.Time().Format(time.RFC3339Nano))
-		}
 		if len(live) > 0 {
 			live[len(live)-1].before = k.PrimaryFrom
+		}
+		key := r.secrets.version(k.Version)
+		if key == nil && at < k.PrimaryFrom && len(live) > 0 {
+			r.log.Warn("reprise: the store knows of a secret version that this process does not: add it to the secret file before it becomes primary",
+				"version", k.Version, "primary-from", k.PrimaryFrom.String())
+			return r.bound(live, at), nil
+		}
+		if err := fits(k, key); err != nil {
+			return nil, err
 		}
 		live = append(live, ringVersion{key: key, from: k.PrimaryFrom})
 	}
 	if len(live) == 0 {
 		return nil, secretMismatch("every secret version that the store knows is retired: announce a new version")
 	}
-	return live, nil
+	return r.bound(live, at), nil
+}
+
+// bound sees to it that no record is made under the newest version when another one may be primary: one
+// that was added after the store's versions were read is primary later than this.
+func (*ring) bound(live []ringVersion, at machine.Instant) []ringVersion {
+	newest := &live[len(live)-1]
+	if end := at.Add(SecretNotice / 2); newest.before == 0 || end < newest.before {
+		newest.before = end
+	}
+	return live
+}
+
+func fits(k store.Secret, key *secretKey) error {
+	switch {
+	case key == nil:
+		return secretMismatch("the store has records under secret version %d, which this process does not know: add it to the secret file", k.Version)
+	case key.secret.Check != k.Check:
+		return secretMismatch("secret version %d is not the one under which the store's records were made: use the secret file that belongs to this store", k.Version)
+	case key.secret.PrimaryFrom != k.PrimaryFrom:
+		return secretMismatch("secret version %d is primary from %v in the store and from %v here: write primary-from=%s into the secret file",
+			k.Version, k.PrimaryFrom, key.secret.PrimaryFrom, k.PrimaryFrom.Time().Format(time.RFC3339Nano))
+	}
+	return nil
 }
 
 func (s *Secrets) version(n uint32) *secretKey {

@@ -33,7 +33,10 @@ func (r *Run) Retain() Retained { return Retained{Owner: r.Owner, Operation: r.O
 func (r *Run) Start(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.early != nil || r.begun || !r.guard.policy.LateStart {
+	if r.early != nil {
+		return r.early.err
+	}
+	if r.begun || !r.guard.policy.LateStart {
 		return nil
 	}
 	// A start that is not known to have arrived is repeated, whether or not its caller has left meanwhile.
@@ -69,6 +72,13 @@ func (r *Run) Complete(ctx context.Context, response Response) error {
 		r.early = &early{outcome, err}
 	}
 	return r.early.err
+}
+
+// Recorded reports, after [Run.Complete], whether the store has confirmed the recording. False before.
+func (r *Run) Recorded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.early != nil && r.early.outcome.Recorded
 }
 
 // heart renews the lease while the action runs. It costs a timer; a goroutine only when it beats.

@@ -48,8 +48,8 @@ func NewSecrets(versions ...Secret) (*Secrets, error) {
 			return nil, invalid("secret version %d has %d bytes; at least %d random bytes are needed", v.Version, len(v.Bytes), MinSecret)
 		case i > 0 && v.Version == sorted[i-1].Version:
 			return nil, invalid("secret version %d is given twice", v.Version)
-		case i > 0 && bytes.Equal(v.Bytes, sorted[i-1].Bytes):
-			return nil, invalid("secret versions %d and %d are the same bytes", sorted[i-1].Version, v.Version)
+		case slices.ContainsFunc(sorted[:i], func(o Secret) bool { return bytes.Equal(o.Bytes, v.Bytes) }):
+			return nil, invalid("secret version %d has the bytes of an earlier one", v.Version)
 		case i > 0 && !v.PrimaryFrom.After(sorted[i-1].PrimaryFrom):
 			return nil, invalid("secret version %d must say from when it is primary, later than version %d", v.Version, sorted[i-1].Version)
 		}

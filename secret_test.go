@@ -111,7 +111,6 @@ func TestSecretsThatDoNotFit(t *testing.T) {
 		other.PrimaryFrom = soon.Add(time.Hour)
 		for name, versions := range map[string][]reprise.Secret{
 			"another instant":       {one, other},
-			"a version unknown":     {one},
 			"the old one forgotten": {two},
 			"other bytes":           {{Version: 1, Bytes: secretBytes(9)}, two},
 		} {
@@ -119,8 +118,15 @@ func TestSecretsThatDoNotFit(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+		// A version that this process does not know yet is no reason to stop before it is primary.
+		if err := guardWith(t, s, one).Check(t.Context()); err != nil {
+			t.Errorf("a version unknown, before it is primary: %v", err)
+		}
+		<-time.After(2 * reprise.SecretNotice)
+		if err := guardWith(t, s, one).Check(t.Context()); !errors.Is(err, reprise.ErrSecret) {
+			t.Errorf("a version unknown, since it is primary: %v", err)
+		}
 		// Once the old version is retired, it may be left out or kept.
-		<-time.After(3 * reprise.SecretNotice)
 		if err := s.RetireSecret(t.Context(), 1); err != nil {
 			t.Fatal(err)
 		}
@@ -177,17 +183,18 @@ func TestSecretFile(t *testing.T) {
 		t.Error(err)
 	}
 	for name, text := range map[string]string{
-		"empty":           "",
-		"one field":       "1",
-		"no number":       "x " + b64(secretBytes(1)),
-		"version 0":       "0 " + b64(secretBytes(1)),
-		"not base64":      "1 !!!",
-		"short":           "1 " + b64([]byte("short")),
-		"twice":           "1 " + b64(secretBytes(1)) + "\n1 " + b64(secretBytes(2)),
-		"same bytes":      "1 " + b64(secretBytes(1)) + "\n2 " + b64(secretBytes(1)) + " primary-from=2026-05-01T00:00:00Z",
-		"no primary-from": "1 " + b64(secretBytes(1)) + "\n2 " + b64(secretBytes(2)),
-		"bad time":        "1 " + b64(secretBytes(1)) + " primary-from=tomorrow",
-		"other field":     "1 " + b64(secretBytes(1)) + " from=2026-05-01T00:00:00Z",
+		"empty":             "",
+		"one field":         "1",
+		"no number":         "x " + b64(secretBytes(1)),
+		"version 0":         "0 " + b64(secretBytes(1)),
+		"not base64":        "1 !!!",
+		"short":             "1 " + b64([]byte("short")),
+		"twice":             "1 " + b64(secretBytes(1)) + "\n1 " + b64(secretBytes(2)),
+		"same bytes, 1 & 3": "1 " + b64(secretBytes(1)) + "\n2 " + b64(secretBytes(2)) + " primary-from=2026-05-01T00:00:00Z\n3 " + b64(secretBytes(1)) + " primary-from=2026-06-01T00:00:00Z",
+		"same bytes":        "1 " + b64(secretBytes(1)) + "\n2 " + b64(secretBytes(1)) + " primary-from=2026-05-01T00:00:00Z",
+		"no primary-from":   "1 " + b64(secretBytes(1)) + "\n2 " + b64(secretBytes(2)),
+		"bad time":          "1 " + b64(secretBytes(1)) + " primary-from=tomorrow",
+		"other field":       "1 " + b64(secretBytes(1)) + " from=2026-05-01T00:00:00Z",
 	} {
 		if _, err := reprise.ParseSecrets([]byte(text)); !errors.Is(err, reprise.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

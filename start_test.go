@@ -64,3 +64,31 @@ func TestStartPausesAlthoughTheCallerLeft(t *testing.T) {
 		closeGuard(t, g)
 	})
 }
+
+// TestStartAfterARefusedComplete: the answer was recorded early, and refused. What comes after is not to begin.
+func TestStartAfterARefusedComplete(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		inner := memstore.New(nil)
+		g, _ := guardOver(t, inner, faultstore.Every(machine.KindRenew, faultstore.Refused()), reprise.Policy{LateStart: true})
+		_, err := g.Do(t.Context(), order("k"), func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+			if err := run.Start(ctx); err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+			settle(t, inner, run.Digest(), false)
+			refused := run.Complete(ctx, reprise.Response{})
+			if refused == nil || run.Recorded() {
+				t.Errorf("Complete after a settlement: %v, recorded %v", refused, run.Recorded())
+			}
+			if err := run.Start(ctx); err == nil {
+				t.Error("Start says go on")
+			}
+			return reprise.Response{}, refused
+		})
+		if !errors.Is(err, reprise.ErrUnknown) {
+			t.Error(err)
+		}
+		closeGuard(t, g)
+	})
+}

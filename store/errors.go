@@ -22,6 +22,8 @@ var (
 	// ErrSecretTooLate: a version of the secret was announced too late for every process to learn of it
 	// before it makes records.
 	ErrSecretTooLate = errors.New("secret announced too late")
+	// ErrSecretReused: a version of the secret has the bytes of another one.
+	ErrSecretReused = errors.New("secret used before")
 	// ErrSchema: the store's schema is not one that this version can work with.
 	ErrSchema = errors.New("schema does not fit")
 )

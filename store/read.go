@@ -105,7 +105,8 @@ type Secret struct {
 // SecretKeeper keeps the versions of the secret. Every store has it: a process with a wrong or
 // outdated secret would see every key as new.
 type SecretKeeper interface {
-	// Secrets returns the versions by number, and the store's time.
+	// Secrets returns the versions by number, and the store's time, read before or together with them:
+	// a version that is not among them was added after that.
 	Secrets(ctx context.Context) ([]Secret, machine.Instant, error)
 	// AddSecret adds a version if its number is new, and otherwise changes nothing. The caller finds
 	// out by reading. A version other than the first must have a PrimaryFrom of at least ahead from

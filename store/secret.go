@@ -17,7 +17,7 @@ func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Dur
 	}
 	for _, k := range known {
 		if k.Check == add.Check {
-			return false, fmt.Errorf("secret version %d is the same secret as version %d: give a new version new bytes", add.Version, k.Version)
+			return false, fmt.Errorf("%w: version %d is the same secret as version %d: give a new version new bytes", ErrSecretReused, add.Version, k.Version)
 		}
 		if add.PrimaryFrom <= k.PrimaryFrom {
 			return false, fmt.Errorf("%w: version %d must become primary after version %d does (%v)", ErrSecretTooLate, add.Version, k.Version, k.PrimaryFrom)

@@ -60,13 +60,14 @@ func (f *Flow) acquireReplied(now time.Duration, r machine.Reply) Directive {
 }
 
 // nextCandidate goes on to the scope of the next version of the secret. The one before holds no
-// record, and from now on nobody can make one in it: doubts about it are settled.
+// record, and this invocation cannot make one in it any more: doubts about it are settled. After the last,
+// another invocation is needed, prepared with what the store knows now.
 func (f *Flow) nextCandidate(now time.Duration) Directive {
 	if f.candidate+1 < f.config.Candidates {
 		f.doubt = false
 		return f.acquire(now, f.candidate+1, 0)
 	}
-	return f.end(Unavailable)
+	return f.end(Outdated)
 }
 
 // recoveryRequired is an unknown outcome, unless what was interrupted is this invocation itself: its

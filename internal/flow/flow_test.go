@@ -245,7 +245,7 @@ func TestTwoSecrets(t *testing.T) {
 		{"neither", withSecrets, []step{
 			{0, begins, "send acquire"},
 			{0, refuses(machine.Barred, 0), "send acquire under candidate 1"},
-			{0, refuses(machine.Barred, 0), "tell unavailable, stop"},
+			{0, refuses(machine.Barred, 0), "tell outdated, stop"},
 		}},
 	})
 }

@@ -86,7 +86,7 @@ var (
 		Withdraw: "withdraw", Release: "release", Ask: "ask", Inspect: "inspect"}
 	verdictNames = [...]string{Recorded: "recorded", Unconfirmed: "unconfirmed", Replayed: "replayed", Mismatch: "mismatch",
 		Gone: "gone", Incompatible: "incompatible", InProgress: "in progress", Conflict: "conflict", Invalid: "invalid",
-		Unknown: "unknown", Unavailable: "unavailable", Lost: "lost", Corrupt: "corrupt", Left: "left"}
+		Unknown: "unknown", Unavailable: "unavailable", Lost: "lost", Corrupt: "corrupt", Left: "left", Outdated: "outdated"}
 )
 
 // What can happen.

@@ -16,11 +16,12 @@ func (s *Store) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, e
 		return nil, 0, err
 	}
 	defer s.giveBack(r)
+	at := machine.InstantOf(s.now())
 	known, err := secrets(r.conn)
 	if err != nil {
 		return nil, 0, s.certain(err)
 	}
-	return known, machine.InstantOf(s.now()), nil
+	return known, at, nil
 }
 
 // AddSecret implements [store.SecretKeeper].

@@ -68,7 +68,7 @@ func (f *fingerprinter) sum(r *http.Request, body []byte, w *workspace) machine.
 			how, compared = asJSON, canonical
 		}
 	case asMultipart:
-		if parts, ok := sumParts(body, content.boundary); ok {
+		if parts, ok := w.sumParts(body, content.boundary); ok {
 			how, compared = asMultipart, parts
 		}
 	}
@@ -137,6 +137,5 @@ func contentOf(lines []string) content {
 // frames are length-framed texts: two different lists of texts never give the same bytes.
 type frames []byte
 
-func (f frames) number(n int) frames   { return binary.AppendUvarint(f, uint64(n)) }
-func (f frames) text(s string) frames  { return append(f.number(len(s)), s...) }
-func (f frames) bytes(b []byte) frames { return append(f.number(len(b)), b...) }
+func (f frames) number(n int) frames  { return binary.AppendUvarint(f, uint64(n)) }
+func (f frames) text(s string) frames { return append(f.number(len(s)), s...) }

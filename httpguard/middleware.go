@@ -133,6 +133,8 @@ type workspace struct {
 	response bytes.Buffer // the body that is held
 	frames   frames
 	json     canonicalizer
+	parts    frames // of a multipart body
+	piece    []byte // what its parts are read with
 	hash     hash.Hash
 }
 
@@ -140,7 +142,7 @@ type workspace struct {
 const maxPooled = 256 << 10
 
 func (m *Middleware) release(s *workspace) {
-	if s.request.Cap()+s.response.Cap()+cap(s.frames)+s.json.size() > maxPooled {
+	if s.request.Cap()+s.response.Cap()+cap(s.frames)+cap(s.parts)+s.json.size() > maxPooled {
 		return
 	}
 	s.request.Reset()

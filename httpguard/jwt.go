@@ -129,7 +129,7 @@ func (b *bearer) Principal(r *http.Request) (string, error) {
 		return "", err
 	}
 	// The issuer's length keeps the parts apart, whatever they contain.
-	return "jwt:" + strconv.Itoa(len(issuer)) + ":" + issuer + ":" + b.claim + ":" + subject, nil
+	return digested("jwt:", []byte(strconv.Itoa(len(issuer))+":"+issuer+":"+b.claim+":"+subject)), nil
 }
 
 // subject returns the claim as text, marked so that 7 and "7" are two callers.

@@ -99,7 +99,7 @@ func (m *Middleware) call(w http.ResponseWriter, r *http.Request, lines []string
 	if err != nil {
 		return reprise.Call{}, &Problem{Type: ProblemKeyMalformed, Detail: err.Error()}
 	}
-	principal, err := m.options.Principal.Principal(r)
+	principal, err := m.principal(r)
 	if err != nil {
 		problem := principalRefusal(err, w)
 		m.options.Log.InfoContext(r.Context(), "httpguard: not known who asks", "problem", problem.Type, "error", err)

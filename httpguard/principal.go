@@ -23,10 +23,22 @@ var (
 )
 
 // Principal finds out who sends a request. Requests with different principals never share a key. The
-// name it returns is authenticated, not empty, and the same in every retry; only a digest of it is
-// stored. The text of its errors is shown to the client: no secrets in it.
+// name it returns is authenticated, not empty, at most 64 KiB long, and the same in every retry; only a
+// digest of it is stored. The text of its errors is shown to the client: no secrets in it.
 type Principal interface {
 	Principal(r *http.Request) (string, error)
+}
+
+// maxPrincipal is the length in bytes of the longest name that a key is made of.
+const maxPrincipal = 64 << 10
+
+// principal asks who sends a request.
+func (m *Middleware) principal(r *http.Request) (string, error) {
+	name, err := m.options.Principal.Principal(r)
+	if err == nil && len(name) > maxPrincipal {
+		return "", fmt.Errorf("%w: the name is longer than %d bytes", ErrNoPrincipal, maxPrincipal)
+	}
+	return name, err
 }
 
 // Authorization tells callers apart by the value of the Authorization header, which the handler must
@@ -70,7 +82,7 @@ func (h header) Principal(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "header:" + string(h) + ":" + value, nil
+	return digested("header:"+string(h)+":", []byte(value)), nil
 }
 
 // only returns the value of a header that must be there once and not be blank.

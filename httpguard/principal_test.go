@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/reprisetest"
@@ -113,6 +115,44 @@ func TestNonePrincipalSharesKeys(t *testing.T) {
 	record(h, "k1", "Authorization: Bearer alice")
 	if w := record(h, "k1", "Authorization: Bearer bob"); w.Header().Get(httpguard.HeaderReplayed) != "true" {
 		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+// A server takes headers of a megabyte. A principal of any length is one, told apart by its last character.
+func TestLongPrincipals(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	long := strings.Repeat("u", 64<<10)
+	for name, c := range map[string]struct {
+		principal httpguard.Principal
+		header    func(caller string) string
+	}{
+		"authorization": {httpguard.Authorization(), func(caller string) string { return "Authorization: Bearer " + caller }},
+		"header":        {httpguard.Header("X-User"), func(caller string) string { return "X-User: " + caller }},
+		"subject":       {i.principal(t, httpguard.JWTOptions{}), func(caller string) string { return i.token(t, claims(jwt.MapClaims{"sub": caller})) }},
+		"issuer":        {i.principal(t, httpguard.JWTOptions{}), func(caller string) string { return i.token(t, claims(jwt.MapClaims{"iss": caller})) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := guarded(t, c.principal)
+			wantTwoCallers(t, func(caller string) http.Header { return record(h, "k1", c.header(long+caller)).Header() })
+		})
+	}
+}
+
+type fixed string
+
+func (f fixed) Principal(*http.Request) (string, error) { return string(f), nil }
+
+// A name of a principal of one's own can be longer than what a key is made of. That is the request's fault.
+func TestLongNameOfAnotherPrincipal(t *testing.T) {
+	t.Parallel()
+	if w := record(guarded(t, fixed(strings.Repeat("u", 64<<10))), "k1"); w.Code != 201 {
+		t.Errorf("at the limit: %d %s", w.Code, w.Body)
+	}
+	w := record(guarded(t, fixed(strings.Repeat("u", 64<<10+1))), "k1")
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "principal-missing") || !strings.Contains(w.Body.String(), "65536") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

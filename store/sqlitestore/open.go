@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -18,8 +15,11 @@ type Options struct {
 	// Clock is the store's clock; nil is [time.Now]. All processes that use a file must have the same
 	// one. Tests move it.
 	Clock func() time.Time
-	// MustExist refuses a file that does not exist, instead of creating it.
+	// MustExist refuses a path at which there is no store, instead of making one there.
 	MustExist bool
+	// NoMigration refuses a store whose schema is older than this version's, instead of bringing it up to
+	// date. It is for whoever looks into a store of others. It implies MustExist.
+	NoMigration bool
 	// GroupLimit is how many commands share a commit at most; 0 is 256.
 	GroupLimit int
 	// Readers is how many connections read beside the writer; 0 is 8.
@@ -30,6 +30,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	o.MustExist = o.MustExist || o.NoMigration
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
@@ -68,14 +69,15 @@ type Store struct {
 //
 // A schema newer than the next one after this version's is refused with [store.ErrSchema]. Other
 // errors say what is wrong with the file; [fs.ErrNotExist] is found in that of a missing file or
-// directory.
+// directory, and of a file in which there is no store and must be one. What is refused is left as it
+// was, above all the database of another program.
 func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	options = options.withDefaults()
 	path, err := locate(path, options.MustExist)
 	if err != nil {
 		return nil, err
 	}
-	status, err := migrate(ctx, path, options.BusyTimeout)
+	status, err := migrate(ctx, path, options)
 	if err != nil {
 		return nil, err
 	}
@@ -139,30 +141,4 @@ func (s *Store) usable(ctx context.Context) error {
 	default:
 		return s.file.check()
 	}
-}
-
-// locate returns the absolute path of the database file, after looking at what is there.
-func locate(path string, mustExist bool) (string, error) {
-	if path == "" || path == ":memory:" {
-		return "", fmt.Errorf("%q is not the path of a file: name one, or use the memory store", path)
-	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return "", fmt.Errorf("%s is a directory: name a file in it", path)
-	case err == nil:
-		return path, nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%w: give this user the right to read and write it and its directory", err)
-	case mustExist:
-		return "", fmt.Errorf("there is no database at %s: check the path, or create it with `reprise store init --new`: %w", path, fs.ErrNotExist)
-	}
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return "", fmt.Errorf("the directory of %s cannot be used: create it first, or choose another path: %w", path, err)
-	}
-	return path, nil
 }

@@ -32,6 +32,8 @@ var (
 	addSecretSQL string
 	//go:embed query/retire_secret.sql
 	retireSecretSQL string
+	//go:embed query/contents.sql
+	contentsSQL string
 	//go:embed query/schema_version.sql
 	schemaVersionSQL string
 )

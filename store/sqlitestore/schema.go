@@ -11,8 +11,6 @@ import (
 
 	"github.com/pressly/goose/v3"
 	lib "modernc.org/sqlite/lib"
-
-	"github.com/reprise-dev/reprise/store"
 )
 
 const versionTable = "reprise_schema"
@@ -30,16 +28,6 @@ type SchemaStatus struct {
 // Pending reports whether [Migrate] has something to do.
 func (s SchemaStatus) Pending() bool { return s.Version < s.Latest }
 
-// check refuses a schema that this version cannot work with: its own and the next one are accepted, so
-// that processes of two versions can share a file during an upgrade.
-func (s SchemaStatus) check(path string) error {
-	if s.Version <= s.Latest+1 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s has schema %d, and this version works with %d and %d: upgrade this program, or restore a backup of the file from before its upgrade",
-		store.ErrSchema, path, s.Version, s.Latest, s.Latest+1)
-}
-
 // Migrate creates the file at path if it is missing and brings its schema up to date, all of it or
 // nothing, under the file's lock. It returns the status after that. [Open] does the same.
 func Migrate(ctx context.Context, path string) (SchemaStatus, error) {
@@ -47,31 +35,31 @@ func Migrate(ctx context.Context, path string) (SchemaStatus, error) {
 	if err != nil {
 		return SchemaStatus{}, err
 	}
-	return migrate(ctx, path, Options{}.withDefaults().BusyTimeout)
+	return migrate(ctx, path, Options{}.withDefaults())
 }
 
-// Status reads the schema's version and changes nothing. A missing file is [fs.ErrNotExist].
+// Status reads the schema's version and changes nothing. Where there is no store the error is
+// [fs.ErrNotExist].
 func Status(ctx context.Context, path string) (SchemaStatus, error) {
 	path, err := locate(path, true)
 	if err != nil {
 		return SchemaStatus{}, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, "rw", Options{}.withDefaults().BusyTimeout, readerCache))
+	options := Options{MustExist: true}.withDefaults()
+	m, err := openMigration(path, options)
 	if err != nil {
 		return SchemaStatus{}, err
 	}
-	defer db.Close()
-	m, err := newMigration(db)
-	if err != nil {
-		return SchemaStatus{}, err
-	}
-	conn, err := db.Conn(ctx)
+	defer m.db.Close()
+	found, err := m.look(ctx)
 	if err != nil {
 		return SchemaStatus{}, explain(path, err)
 	}
-	defer conn.Close()
-	m.status.Version, err = schemaVersion(ctx, conn)
-	return m.status, explain(path, err)
+	if err := found.refuse(path, options.MustExist); err != nil {
+		return SchemaStatus{}, err
+	}
+	m.status.Version = found.version
+	return m.status, nil
 }
 
 // Print returns the SQL of all migrations, in their order.
@@ -85,78 +73,100 @@ func Print() string {
 	return b.String()
 }
 
-func migrate(ctx context.Context, path string, busy time.Duration) (SchemaStatus, error) {
-	db, err := sql.Open("sqlite", dsn(path, "rwc", busy, readerCache))
+func migrate(ctx context.Context, path string, options Options) (SchemaStatus, error) {
+	m, err := openMigration(path, options)
 	if err != nil {
 		return SchemaStatus{}, err
 	}
-	defer db.Close()
-	m, err := newMigration(db)
+	defer m.db.Close()
+	found, err := m.look(ctx)
 	if err != nil {
+		return SchemaStatus{}, fmt.Errorf("look into %s: %w", path, explain(path, err))
+	}
+	if err := found.check(path, options, m.status.Latest); err != nil {
 		return SchemaStatus{}, err
 	}
-	if err := m.run(ctx, busy); err != nil {
+	m.status.Version = found.version
+	if err := m.run(ctx); err != nil {
 		return SchemaStatus{}, fmt.Errorf("prepare %s: %w", path, explain(path, err))
 	}
-	return m.status, m.status.check(path)
+	return m.status, nil
 }
 
 // migration brings one file up to date. As goose's session locker it puts all that goose does into one
 // transaction, so that the lock is SQLite's own, and a migration that fails leaves nothing.
 type migration struct {
-	db       *sql.DB
+	db       *sql.DB // the caller closes it
+	busy     time.Duration
 	provider *goose.Provider
 	status   SchemaStatus
 }
 
-func newMigration(db *sql.DB) (*migration, error) {
-	m := &migration{db: db}
-	files, err := fs.Sub(schemaFiles, "schema")
+func openMigration(path string, options Options) (*migration, error) {
+	mode := "rwc"
+	if options.MustExist {
+		mode = "rw"
+	}
+	db, err := sql.Open("sqlite", dsn(path, mode, options.BusyTimeout, readerCache))
 	if err != nil {
 		return nil, err
 	}
-	m.provider, err = goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable),
-		goose.WithSessionLocker(m), goose.WithDisableGlobalRegistry(true),
-		goose.WithIsolateDDL(true)) // no transactions of goose's own: it runs inside of ours
+	m := &migration{db: db, busy: options.BusyTimeout}
+	files, err := fs.Sub(schemaFiles, "schema")
+	if err == nil {
+		m.provider, err = goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable),
+			goose.WithSessionLocker(m), goose.WithDisableGlobalRegistry(true),
+			goose.WithIsolateDDL(true)) // no transactions of goose's own: it runs inside of ours
+	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, db.Close())
 	}
 	sources := m.provider.ListSources()
 	m.status.Latest = sources[len(sources)-1].Version
 	return m, nil
 }
 
-func (m *migration) run(ctx context.Context, busy time.Duration) error {
-	if err := m.enterWAL(ctx, busy); err != nil {
+// look reads what the file holds, and changes nothing.
+func (m *migration) look(ctx context.Context) (found contents, err error) {
+	err = m.patiently(ctx, func() error {
+		conn, err := m.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		found, err = readContents(ctx, conn)
+		return errors.Join(err, conn.Close())
+	})
+	return found, err
+}
+
+// run changes a file in which there is nothing, or a store.
+func (m *migration) run(ctx context.Context) error {
+	if err := m.enterWAL(ctx); err != nil || !m.status.Pending() {
 		return err
 	}
-	conn, err := m.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := schemaVersion(ctx, conn)
-	if err = errors.Join(err, conn.Close()); err != nil {
-		return err
-	}
-	if m.status.Version = found; !m.status.Pending() {
-		return nil
-	}
-	_, err = m.provider.Up(ctx)
+	_, err := m.provider.Up(ctx)
 	return err
 }
 
-// enterWAL makes the file keep a write-ahead log, which needs it alone for a moment. SQLite does not
-// always wait for that by itself.
-func (m *migration) enterWAL(ctx context.Context, busy time.Duration) error {
-	patience, cancel := context.WithTimeout(ctx, busy)
-	defer cancel()
-	for wait := newBackoff(); ; {
+// enterWAL makes the file keep a write-ahead log, which needs it alone for a moment.
+func (m *migration) enterWAL(ctx context.Context) error {
+	return m.patiently(ctx, func() error {
 		var mode string
 		err := m.db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 		if err == nil && mode != "wal" {
 			return fmt.Errorf("the file system cannot hold a write-ahead log (journal mode stays %q): use a local disk", mode)
 		}
-		if code(err) != lib.SQLITE_BUSY || !wait.sleep(patience) {
+		return err
+	})
+}
+
+// patiently works again while another process keeps the file to itself: SQLite does not always wait for
+// that.
+func (m *migration) patiently(ctx context.Context, work func() error) error {
+	patience, cancel := context.WithTimeout(ctx, m.busy)
+	defer cancel()
+	for wait := newBackoff(); ; {
+		if err := work(); code(err) != lib.SQLITE_BUSY || !wait.sleep(patience) {
 			return err
 		}
 	}
@@ -164,36 +174,23 @@ func (m *migration) enterWAL(ctx context.Context, busy time.Duration) error {
 
 // SessionLock implements goose's lock.SessionLocker.
 func (m *migration) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-	if err != nil {
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	m.status.Version, err = schemaVersion(ctx, conn)
-	m.status.created = m.status.Version == 0
+	found, err := readContents(ctx, conn)
+	m.status.Version, m.status.created = found.version, found.version == 0
 	return err
 }
 
 // SessionUnlock implements goose's lock.SessionLocker. Goose does not say how it ended; the version that
 // it wrote last does.
 func (m *migration) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	version, err := schemaVersion(ctx, conn)
-	if err != nil || version < m.status.Latest {
+	found, err := readContents(ctx, conn)
+	if err != nil || found.version < m.status.Latest {
 		_, rollback := conn.ExecContext(ctx, "ROLLBACK")
 		return errors.Join(err, rollback)
 	}
-	m.status.Version = version
+	m.status.Version = found.version
 	_, err = conn.ExecContext(ctx, "COMMIT")
 	return err
-}
-
-// schemaVersion returns the version of the schema that a file has, 0 for none.
-func schemaVersion(ctx context.Context, conn *sql.Conn) (int64, error) {
-	var tables int
-	const find = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = '" + versionTable + "'"
-	if err := conn.QueryRowContext(ctx, find).Scan(&tables); err != nil || tables == 0 {
-		return 0, err
-	}
-	var version sql.NullInt64
-	err := conn.QueryRowContext(ctx, schemaVersionSQL).Scan(&version)
-	return version.Int64, err
 }

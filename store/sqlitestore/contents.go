@@ -1,0 +1,104 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+// A path may lead to a store, to nothing, to what is left of a store, or to the database of another
+// program. Which one it is is found before anything is changed.
+
+// locate returns the absolute path of the database file, after looking at what is there. It does not
+// open the file: SQLite deletes the log beside an empty one.
+func locate(path string, mustExist bool) (string, error) {
+	if path == "" || path == ":memory:" {
+		return "", fmt.Errorf("%q is not the path of a file: name one, or use the memory store", path)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	log, logErr := os.Stat(path + "-wal") // before the file: a new file has its first page before it has a log
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return "", fmt.Errorf("%s is a directory: name a file in it", path)
+	case err == nil && info.Size() > 0:
+		return path, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("%w: give this user the right to read and write it and its directory", err)
+	case logErr == nil && log.Size() > 0:
+		return "", noStore("%s is missing or empty, and its log %[1]s-wal is not: the database was deleted or cut off. Restore it from a backup, or move the log away", path)
+	case mustExist && err == nil:
+		return "", noStore("%s is empty: restore it from a backup, or make a store of it with `reprise store init --new`", path)
+	case mustExist:
+		return "", noStore("there is no database at %s: check the path, or create it with `reprise store init --new`", path)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return "", fmt.Errorf("the directory of %s cannot be used: create it first, or choose another path: %w", path, err)
+	}
+	return path, nil
+}
+
+// noStore is the error where there is no store, or not any more.
+func noStore(format, path string) error {
+	return fmt.Errorf("%w: %w", fmt.Errorf(format, path), fs.ErrNotExist)
+}
+
+// contents are what a database holds.
+type contents struct {
+	version int64 // of the schema of a store; 0 if there is none
+	other   bool  // something else, and no store
+}
+
+// readContents changes nothing. Whoever makes a store makes the table of versions first, and is one step
+// further when the first version is in it.
+func readContents(ctx context.Context, conn *sql.Conn) (c contents, err error) {
+	var tables, all int
+	if err := conn.QueryRowContext(ctx, contentsSQL).Scan(&tables, &all); err != nil {
+		return contents{}, err
+	}
+	if tables == 0 {
+		return contents{other: all > 0}, nil
+	}
+	var version sql.NullInt64
+	err = conn.QueryRowContext(ctx, schemaVersionSQL).Scan(&version)
+	return contents{version: version.Int64}, err
+}
+
+// refuse refuses the database of another program, and one without a store where there must be one.
+func (c contents) refuse(path string, mustExist bool) error {
+	switch {
+	case c.other:
+		return fmt.Errorf("%s is a database of something else (it has tables, and none is %s): choose another path", path, versionTable)
+	case mustExist && c.version == 0:
+		return noStore("%s is a database without a store: restore it from a backup, or make a store of it with `reprise store init --new`", path)
+	}
+	return nil
+}
+
+// check refuses what the options do not allow to work with, and a schema that this version cannot work
+// with: its own and the next one are accepted, so that processes of two versions can share a file during
+// an upgrade.
+func (c contents) check(path string, options Options, latest int64) error {
+	if err := c.refuse(path, options.MustExist); err != nil {
+		return err
+	}
+	next := ""
+	switch {
+	case options.NoMigration && c.version < latest:
+		next = "run `reprise migrate up` first"
+	case c.version > latest+1:
+		next = "upgrade this program, or restore a backup of the file from before its upgrade"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s has schema %d, and this version works with %d and %d: %s", store.ErrSchema, path, c.version, latest, latest+1, next)
+}

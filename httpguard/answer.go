@@ -3,6 +3,7 @@ package httpguard
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +134,9 @@ func (x *exchange) replay(outcome reprise.Outcome) error {
 	x.recorder.withdraw()
 	header := x.recorder.out.Header()
 	for name, values := range answer.Header {
+		if i := slices.Index(x.recorder.private.names, name); i >= 0 && len(values) == 0 {
+			values = x.recorder.private.lines[i] // the first answer had its request's
+		}
 		header[name] = values
 	}
 	header[HeaderReplayed] = []string{"true"}

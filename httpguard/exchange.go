@@ -21,10 +21,11 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-func newExchange(m *Middleware, w http.ResponseWriter, r *http.Request, next http.Handler, space *workspace) *exchange {
+func newExchange(m *Middleware, w http.ResponseWriter, r *http.Request, next http.Handler, key string, space *workspace) *exchange {
 	x := &exchange{Context: context.WithoutCancel(r.Context()), middleware: m, request: r, next: next}
 	x.body.rest, x.length = space.request.Bytes(), space.request.Len()
 	x.recorder = recorder{ctx: x, out: w, rules: m.rules, options: &m.options, body: &space.response, bodyless: r.Method == http.MethodHead}
+	x.recorder.private = newPrivate(r, m.private, key)
 	return x
 }
 

@@ -34,8 +34,8 @@ func unkept(name string) bool {
 }
 
 // keptHeader returns the headers that are recorded: those that the handler set (not those of outer, as
-// they were before it), without what must not be replayed.
-func keptHeader(header, outer http.Header, contentLength bool) http.Header {
+// they were before it), without what must not be replayed. What repeats the request is there without values.
+func (c *recorder) keptHeader(header http.Header, contentLength bool) http.Header {
 	kept := make(http.Header, len(header))
 	for name, values := range header {
 		switch {
@@ -43,10 +43,15 @@ func keptHeader(header, outer http.Header, contentLength bool) http.Header {
 		case unkept(name), inConnection(header, name):
 			continue
 		}
-		if before, ok := outer[name]; ok && slices.Equal(before, values) {
+		if before, ok := c.outer[name]; ok && slices.Equal(before, values) {
 			continue
 		}
-		kept[name] = values
+		switch c.private.compare(name, values) {
+		case unlike:
+			kept[name] = values
+		case echoes:
+			kept[name] = nil
+		}
 	}
 	return kept
 }

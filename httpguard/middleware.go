@@ -21,6 +21,7 @@ type Middleware struct {
 	options      Options
 	rules        judgement
 	fingerprints []*fingerprinter // the current one first
+	private      []string         // names of headers
 	workspaces   sync.Pool
 }
 
@@ -33,7 +34,7 @@ func New(g *reprise.Guard, o Options) (*Middleware, error) {
 	if err := o.check(g.Policy()); err != nil {
 		return nil, err
 	}
-	m := &Middleware{guard: g, options: o}
+	m := &Middleware{guard: g, options: o, private: privateHeaders(o)}
 	m.workspaces.New = func() any { return &workspace{hash: sha256.New()} }
 	var err error
 	if m.rules, err = newJudgement(o); err != nil {
@@ -80,7 +81,7 @@ func (m *Middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		return
 	}
 	event.Operation = call.Operation
-	x := newExchange(m, w, r, next, space)
+	x := newExchange(m, w, r, next, call.Key, space)
 	// Another goroutine may be reading the body still; it is cut off before its memory is used again. After
 	// a panic nothing is used again.
 	defer x.body.cut()

@@ -25,6 +25,9 @@ var (
 // Principal finds out who sends a request. Requests with different principals never share a key. The
 // name it returns is authenticated, not empty, at most 64 KiB long, and the same in every retry; only a
 // digest of it is stored. The text of its errors is shown to the client: no secrets in it.
+//
+// One of a user's own that reads a header should have a method Header() string that names it. If an answer
+// repeats that header, it is recorded without its value, as Authorization and Cookie are in any case.
 type Principal interface {
 	Principal(r *http.Request) (string, error)
 }
@@ -69,6 +72,9 @@ func (authorization) Principal(r *http.Request) (string, error) {
 func Header(name string) Principal { return header(http.CanonicalHeaderKey(name)) }
 
 type header string
+
+// Header names what is read.
+func (h header) Header() string { return string(h) }
 
 func (h header) check() error {
 	if !isToken(string(h)) || h == "Host" {

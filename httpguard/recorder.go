@@ -20,6 +20,7 @@ type recorder struct {
 	run     *reprise.Run
 	rules   judgement
 	options *Options
+	private private
 
 	header http.Header // the handler's view
 	outer  http.Header // what out's headers were before the handler
@@ -148,7 +149,7 @@ func (c *recorder) report(verdict Verdict, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state == holding {
-		c.reported, c.why = verdict, why
+		c.reported, c.why = verdict, c.private.scrub(why)
 	}
 }
 
@@ -189,7 +190,7 @@ func (c *recorder) response() reprise.Response {
 		header.Set("Content-Length", strconv.FormatInt(c.written, 10))
 	}
 	metadata := c.bodyless || c.status == http.StatusNotModified // of the length that a body would have
-	response := Answer{Status: c.status, Header: keptHeader(header, c.outer, metadata), Body: c.body.Bytes()}.Response()
+	response := Answer{Status: c.status, Header: c.keptHeader(header, metadata), Body: c.body.Bytes()}.Response()
 	if len(response.Data) > c.options.MaxKept {
 		return note(c.status)
 	}

@@ -177,29 +177,59 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// Neither keys nor who sent them are in any file or in the log.
+// Neither keys nor who sent them are in any file or in the log, also where the upstream echoes them.
 func TestNothingInClear(t *testing.T) {
 	t.Parallel()
-	up := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
-	dir := t.TempDir()
-	p := startProxy(t, dir, nil, "--upstream", up.URL, "--principal", "authorization")
-	const key = "very-secret-key"
-	for range 2 {
-		p.post("/orders", key, "book")
-	}
-	up.Close()
-	p.post("/orders", key+"2", "book")
-	all := files(t, dir)
-	all["log"] = p.printed()
-	for name, text := range all {
-		for _, secret := range []string{key, "sesame"} {
-			if strings.Contains(text, secret) {
-				t.Errorf("%q is in %s", secret, name)
-			}
+	for principal, identity := range map[string]string{"authorization": "Authorization", "header:X-User": "X-User"} {
+		for _, status := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+			t.Run(fmt.Sprint(principal, " ", status), func(t *testing.T) {
+				t.Parallel()
+				const key, caller = "very-secret-key", "sesame"
+				up := newUpstream(t, func(w http.ResponseWriter, r *http.Request) {
+					for _, name := range []string{"Idempotency-Key", identity} {
+						w.Header()[name] = r.Header[name]
+					}
+					w.WriteHeader(status)
+				})
+				dir := t.TempDir()
+				p := startProxy(t, dir, nil, "--upstream", up.URL, "--principal", principal)
+				send := func(key string) (got, http.Header) {
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.address+"/orders", strings.NewReader("book"))
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.GetBody = nil
+					r.Header.Set("Idempotency-Key", key)
+					r.Header.Set(identity, "Bearer "+caller)
+					response, err := http.DefaultClient.Do(r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer response.Body.Close()
+					return got{status: response.StatusCode, replayed: response.Header.Get(httpguard.HeaderReplayed) == "true"}, response.Header
+				}
+				for i := range 2 {
+					g, header := send(key)
+					if first := i == 0; (first || status == 200) && (header.Get("Idempotency-Key") != key || header.Get(identity) != "Bearer "+caller) || g.replayed != (!first && status == 200) {
+						t.Errorf("request %d: %+v %v", i+1, g, header)
+					}
+				}
+				up.Close()
+				send(key + "2")
+				all := files(t, dir)
+				all["log"] = p.printed()
+				for name, text := range all {
+					for _, secret := range []string{key, caller} {
+						if strings.Contains(text, secret) {
+							t.Errorf("%q is in %s", secret, name)
+						}
+					}
+				}
+				if !strings.Contains(all["log"], `"record":"`) {
+					t.Error("the log does not name the record")
+				}
+			})
 		}
-	}
-	if !strings.Contains(all["log"], `"record":"`) {
-		t.Error("the log does not name the record")
 	}
 }
 

@@ -21,18 +21,28 @@ type openedStore struct {
 // Unwrap implements [store.Unwrapper].
 func (s *openedStore) Unwrap() store.Store { return s.Store }
 
-// openStore opens the store that a DSN names. With mustExist it makes none.
-func openStore(ctx context.Context, dsn string, mustExist bool) (*openedStore, error) {
+// access is what opening a store may do to what is there.
+type access int
+
+const (
+	mayCreate  access = iota // make a store where there is none, and bring an older schema up to date
+	mayMigrate               // only the latter
+	asItIs                   // neither: for whoever was only asked to look, or to change a record
+)
+
+// openStore opens the store that a DSN names. Where there must be one and is none, the error is
+// [fs.ErrNotExist].
+func openStore(ctx context.Context, dsn string, may access) (*openedStore, error) {
 	path, sqlite, err := parseDSN(dsn)
 	switch {
 	case err != nil:
 		return nil, usageError{err}
-	case !sqlite && mustExist:
+	case !sqlite && may != mayCreate:
 		return nil, usageError{errors.New("--store memory: is the memory of the process that made it, and no other can look into it")}
 	case !sqlite:
 		return &openedStore{Store: memstore.New(nil), created: true}, nil
 	}
-	s, err := sqlitestore.Open(ctx, path, sqlitestore.Options{MustExist: mustExist})
+	s, err := sqlitestore.Open(ctx, path, sqlitestore.Options{MustExist: may != mayCreate, NoMigration: may == asItIs})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ func newOpsCommand(p process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ops",
 		Short: "List, show, settle and purge what a store has recorded",
-		Long: "The operator's commands. They work on digests of keys and need no secret. They never create a store.\n\n" +
+		Long: "The operator's commands. They work on digests of keys and need no secret. They never create a store, nor\n" +
+			"bring its schema up to date: that is `reprise migrate up`.\n\n" +
 			"With --json each command prints one JSON object, and list one object a line.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -49,7 +50,7 @@ func newOpsCommand(p process) *cobra.Command {
 func (o *operator) on(cmd *cobra.Command, work func(ctx context.Context, service *admin.Service) error) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s, err := openStore(ctx, o.dsn, true)
+	s, err := openStore(ctx, o.dsn, asItIs)
 	if err != nil {
 		return err
 	}

@@ -278,22 +278,36 @@ func TestOpsSecretRetire(t *testing.T) {
 	}
 }
 
-// Looking after a store never makes one.
+// Looking after a store never makes one, neither of nothing nor of what belongs to somebody else.
 func TestOpsNeverCreates(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	dsn := "sqlite:" + filepath.Join(dir, "typo.db")
-	for _, args := range [][]string{
-		{"ops", "list"}, {"ops", "stats"}, {"ops", "purge"}, {"ops", "show", testDigest("x").String()}, {"ops", "secret", "retire", "1"},
-		{"ops", "settle", testDigest("x").String(), "--retryable", "--who", "ann", "--why", "x"}, {"migrate", "up"}, {"migrate", "status"},
+	for _, c := range []struct {
+		name    string
+		prepare func(t *testing.T, path string)
+		says    string
+	}{
+		{"nothing", func(*testing.T, string) {}, "reprise store init --new"},
+		{"an empty file", func(t *testing.T, path string) { writeFile(t, path, "") }, "reprise store init --new"},
+		{"another program's", func(t *testing.T, path string) { sqliteExec(t, path, "CREATE TABLE invoice (id INTEGER)") }, "a database of something else"},
 	} {
-		c := call(t, "", append(args, "--store", dsn)...)
-		if c.code != exitFailed || !strings.Contains(c.err, "reprise store init --new") {
-			t.Errorf("%v: %+v", args, c)
-		}
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, error %v", left, err)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "typo.db")
+			c.prepare(t, path)
+			before := files(t, filepath.Dir(path))
+			for _, args := range [][]string{
+				{"ops", "list"}, {"ops", "stats"}, {"ops", "purge"}, {"ops", "show", testDigest("x").String()}, {"ops", "secret", "retire", "1"},
+				{"ops", "settle", testDigest("x").String(), "--retryable", "--who", "ann", "--why", "x"}, {"migrate", "up"}, {"migrate", "status"},
+			} {
+				got := call(t, "", append(args, "--store", "sqlite:"+path)...)
+				if got.code != exitFailed || !strings.Contains(got.err, c.says) {
+					t.Errorf("%v: %+v", args, got)
+				}
+				if diff := cmp.Diff(before, files(t, filepath.Dir(path))); diff != "" {
+					t.Fatalf("%v changed the files:\n%s", args, diff)
+				}
+			}
+		})
 	}
 }
 

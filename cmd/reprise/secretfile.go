@@ -29,20 +29,28 @@ type secretSource struct {
 // secretBeside returns the file in which the secret of a SQLite database is, by default.
 func secretBeside(path string) string { return path + ".secret" }
 
-// check refuses, before the store is opened, a secret that cannot be used, and a new database for one that
-// had its own.
-func (s secretSource) check(path string) error {
+// check refuses a secret that cannot be used, before the store is opened.
+func (s secretSource) check() error {
 	if s.file != "" && s.variable != "" {
 		return usageError{fmt.Errorf("there are two secrets, --secret-file and %s; keep the one under which the store was made", secretVariable)}
 	}
-	if given, err := s.given(slog.New(slog.DiscardHandler)); given != nil || err != nil {
-		return err
+	_, err := s.given(slog.New(slog.DiscardHandler))
+	return err
+}
+
+// openStore opens the store of the secret. A new one is made only where no secret says that there was one
+// before: the secret beside a database is written after the database.
+func (s secretSource) openStore(ctx context.Context, dsn, path string) (*openedStore, error) {
+	if s.beside == "" || !exists(s.beside) {
+		return openStore(ctx, dsn, mayCreate)
 	}
-	if s.beside != "" && exists(s.beside) && !exists(path) {
-		return fmt.Errorf("%s is there and its database %s is not. A lost database makes every key new, and retries run again: restore it from a backup.\n"+
-			"If it is certain that nothing will be retried from before: reprise store init --new --store sqlite:%s", s.beside, path, path)
+	opened, err := openStore(ctx, dsn, mayMigrate)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is there and its database %s is not. A lost database makes every key new, and retries run again: restore it from a backup.\n"+
+			"If it is certain that nothing will be retried from before: reprise store init --new --store sqlite:%s\n"+
+			"What was found: %w", s.beside, path, path, err)
 	}
-	return nil
+	return opened, err
 }
 
 // given returns the secrets of the file or variable that names them, or nil where neither does.

@@ -118,10 +118,10 @@ func (s *service) openStore(ctx context.Context) error {
 	} else if s.secret.memory, err = randomSecrets(); err != nil {
 		return err
 	}
-	if err := s.secret.check(path); err != nil {
+	if err := s.secret.check(); err != nil {
 		return err
 	}
-	if s.opened, err = openStore(ctx, s.config.Store, false); err != nil {
+	if s.opened, err = s.secret.openStore(ctx, s.config.Store, path); err != nil {
 		return err
 	}
 	if s.opened.created && s.secret.beside != "" && (s.secret.file != "" || s.secret.variable != "") {

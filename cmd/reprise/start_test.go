@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,6 +22,28 @@ func withoutSecret(t *testing.T, path string) {
 	}
 	if err := os.Remove(path + ".secret"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// emptied makes a store and takes everything out of its database, but not its secret.
+func emptied(t *testing.T, path string) {
+	t.Helper()
+	must(t, "store", "init", "--new", "--store", "sqlite:"+path)
+	writeFile(t, path, "")
+}
+
+// sqliteExec runs a statement on a database, as another program would.
+func sqliteExec(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -48,6 +71,14 @@ func TestRefusals(t *testing.T) {
 		"other secret":   {withoutSecret, []string{long}, nil, exitFailed, "secret does not fit the store"},
 		"database gone": {func(t *testing.T, path string) { writeFile(t, path+".secret", "1 AAAA\n") }, nil, nil, exitFailed,
 			"reprise store init --new --store sqlite:PATH"},
+		"database emptied":                   {emptied, nil, nil, exitFailed, "reprise store init --new --store sqlite:PATH"},
+		"database emptied, its secret named": {emptied, nil, []string{"--secret-file", "PATH.secret"}, exitFailed, "restore it from a backup"},
+		"database made anew by hand": {func(t *testing.T, path string) {
+			emptied(t, path)
+			sqliteExec(t, path, "PRAGMA journal_mode = WAL")
+		}, nil, nil, exitFailed, "a database without a store"},
+		"database of another program": {func(t *testing.T, path string) { sqliteExec(t, path, "CREATE TABLE invoice (id INTEGER)") }, nil, nil, exitFailed,
+			"a database of something else"},
 		"short secret":     {nothing, []string{"REPRISE_SECRET=short"}, nil, exitUsage, "openssl rand -base64 32"},
 		"two secrets":      {nothing, []string{long}, []string{"--secret-file", "PATH.key"}, exitUsage, "two secrets"},
 		"no secret file":   {nothing, nil, []string{"--secret-file", "PATH.key"}, exitFailed, "the secret cannot be read"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,8 @@ func newStoreInitCommand(p process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init --new",
 		Short: "Create a new, empty store and its secret",
-		Long: "Creates a store where there is none, and refuses where there is a database, whatever is in it. A secret that is\n" +
-			"there without a database is kept. --new says that no key was used before, or that those no longer matter: to the\n" +
+		Long: "Creates a store where there is none, and refuses where there is a store, or a database of something else. A secret\n" +
+			"that is there without a database is kept. --new says that no key was used before, or that those no longer matter: to the\n" +
 			"new store every key is new, and a retry of a request from before runs again.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,8 +52,11 @@ func initStore(ctx context.Context, dsn string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if exists(path) {
+	switch _, err := sqlitestore.Status(ctx, path); {
+	case err == nil:
 		return fmt.Errorf("%s exists: store init makes new stores only, and an existing one is used as it is", path)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
 	}
 	secret := secretBeside(path)
 	hadSecret := exists(secret)

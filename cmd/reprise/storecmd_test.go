@@ -54,6 +54,23 @@ func TestStoreInitKeepsSecret(t *testing.T) {
 	}
 }
 
+// A database that was emptied is none; that of another program is left alone.
+func TestStoreInitFinds(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "reprise.db")
+	emptied(t, path)
+	if out := must(t, "store", "init", "--new", "--store", "sqlite:"+path); !strings.Contains(out, "created the database") || !strings.Contains(out, "kept the secret") {
+		t.Errorf("emptied:\n%s", out)
+	}
+	path = filepath.Join(t.TempDir(), "other.db")
+	sqliteExec(t, path, "CREATE TABLE invoice (id INTEGER)")
+	before := readFile(t, path)
+	c := call(t, "", "store", "init", "--new", "--store", "sqlite:"+path)
+	if c.code != exitFailed || !strings.Contains(c.err, "a database of something else") || exists(path+".secret") || readFile(t, path) != before {
+		t.Errorf("another program's: %+v", c)
+	}
+}
+
 // A memory store cannot be made beforehand.
 func TestStoreInitMemory(t *testing.T) {
 	t.Parallel()

@@ -79,6 +79,16 @@ func isToken(name string) bool {
 	return name != ""
 }
 
+// TakenOut reports whether net/http takes a header out of requests before handlers see them, so that
+// neither a key nor a principal can be in it.
+func TakenOut(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Host", "Transfer-Encoding", "Trailer":
+		return true
+	}
+	return false
+}
+
 // replaceHeader makes to equal to from. The lists of values are shared.
 func replaceHeader(to, from http.Header) {
 	clear(to)

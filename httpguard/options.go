@@ -95,6 +95,8 @@ func (o Options) check(p reprise.Policy) error {
 			`Authorization() for fixed credentials, Header("X-User") behind a gateway, JWT(…), Certificate(); None() only if all callers may share keys`)
 	case !isToken(o.Header):
 		return fmt.Errorf("httpguard: Options.Header %q is not a header name", o.Header)
+	case TakenOut(o.Header):
+		return fmt.Errorf("httpguard: Options.Header %q is taken out of requests before handlers see them: choose another name", o.Header)
 	case slices.Contains(ownHeaders[:], o.Header):
 		return fmt.Errorf("httpguard: Options.Header %q has a meaning of its own: choose another name", o.Header)
 	case o.MaxBody < 0 || o.MaxKept < 0:

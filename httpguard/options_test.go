@@ -25,6 +25,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	for name, o := range map[string]httpguard.Options{
 		"header name":          {Header: "no header"},
 		"header of ours":       {Header: "reprise-no-effect"},
+		"header taken out":     {Header: "host"},
 		"negative body":        {MaxBody: -1},
 		"negative answer":      {MaxKept: -1},
 		"more than the policy": {MaxKept: reprise.DefaultMaxKept + 1},

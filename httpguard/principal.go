@@ -77,7 +77,7 @@ type header string
 func (h header) Header() string { return string(h) }
 
 func (h header) check() error {
-	if !isToken(string(h)) || h == "Host" {
+	if !isToken(string(h)) || TakenOut(string(h)) {
 		return fmt.Errorf("httpguard: principal header %q is not the name of a header that a gateway can set", string(h))
 	}
 	return nil

@@ -333,3 +333,19 @@ func TestRouting(t *testing.T) {
 		t.Error("a malformed key passed")
 	}
 }
+
+// A name that no record can have is refused at the start, and not with each request.
+func TestOperationThatCannotBeAName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"make\torder", strings.Repeat("o", 257), "\xff"} {
+		up, _ := serving(t, func(http.ResponseWriter, *http.Request) {})
+		bad := route(t, "/")
+		bad.Operation = name
+		if p, err := New(t.Context(), memstore.New(nil), guarding(t, up, bad), nil); err == nil || !strings.Contains(err.Error(), "route /: the operation") {
+			t.Errorf("%.20q: %v", name, err)
+			if err == nil {
+				_ = p.Close(t.Context())
+			}
+		}
+	}
+}

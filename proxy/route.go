@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -89,6 +90,9 @@ type guarded struct {
 
 // newGuarded builds the guard of a route, and its handler in front of the upstream.
 func newGuarded(s store.Store, route Route, u *upstream, plain http.Handler, observe func(httpguard.Event)) (*guarded, error) {
+	if route.Operation != "" && !machine.ValidOperationName(route.Operation) {
+		return nil, fmt.Errorf("route %s: the operation %.64q cannot be a name: it is longer than %d bytes, or not plain text without control characters", route.Path, route.Operation, machine.MaxOperationName)
+	}
 	guard, err := reprise.New(s, route.Policy)
 	if err != nil {
 		return nil, fmt.Errorf("route %s: %w", route.Path, err)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -91,14 +92,22 @@ func checkIdentity(l *loader, c *Config, r placedRoute) {
 		l.refuse(r.place("principal"), "principal", "%s needs jwt.jwks, the key set that verifies tokens", r.Principal)
 	case mode == "certificate" && c.TLS.ClientCA == "":
 		l.refuse(r.place("principal"), "principal", "certificate needs tls.client-ca, or no client has one")
-	case mode == "header" && !httpguts.ValidHeaderFieldName(name):
-		l.refuse(r.place("principal"), "principal", "%q is not the name of a header", name)
+	case mode == "header":
+		checkHeaderName(l, r, "principal", name)
 	}
-	if !httpguts.ValidHeaderFieldName(r.Header) {
-		l.refuse(r.place("header"), "header", "%q is not the name of a header", r.Header)
+	checkHeaderName(l, r, "header", r.Header)
+	if r.Operation != "" && !machine.ValidOperationName(r.Operation) {
+		l.refuse(r.place("operation"), "operation", "%.64q cannot be a name: it is longer than %d bytes, or not plain text without control characters", r.Operation, machine.MaxOperationName)
 	}
-	if len(r.Operation) > machine.MaxOperationName {
-		l.refuse(r.place("operation"), "operation", "is longer than %d bytes", machine.MaxOperationName)
+}
+
+// checkHeaderName refuses a header that no request can have when it is looked at.
+func checkHeaderName(l *loader, r placedRoute, key, name string) {
+	switch {
+	case !httpguts.ValidHeaderFieldName(name):
+		l.refuse(r.place(key), key, "%q is not the name of a header", name)
+	case httpguard.TakenOut(name):
+		l.refuse(r.place(key), key, "%q is taken out of requests before they are looked at; choose another", name)
 	}
 }
 

@@ -101,6 +101,7 @@ func (s *Store) await(ctx context.Context, r *request) (machine.Reply, error) {
 		if r.claim() {
 			return machine.Reply{}, store.Unavailable(context.Cause(ctx))
 		}
+		r.left.Store(true) // the request is the writer's for good: it is not used again
 		return machine.Reply{}, store.Indeterminate(context.Cause(ctx))
 	case <-s.writer.stopped:
 		// The writer answers all that it took before it stops.

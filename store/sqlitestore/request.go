@@ -15,6 +15,7 @@ type request struct {
 	task    func(t *transaction, now time.Time) error
 
 	claimed atomic.Bool
+	left    atomic.Bool   // its caller does not wait any more, and knows nothing of the outcome
 	done    chan struct{} // has room for the one signal
 	reply   machine.Reply
 	err     error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	lib "modernc.org/sqlite/lib"
@@ -89,7 +90,7 @@ func (w *writer) next() *request {
 
 // serve runs a group that begins with first.
 func (w *writer) serve(first *request) {
-	if err := w.begin(); err != nil {
+	if err := w.begin(w.patience()); err != nil {
 		w.refuse(first, err)
 		return
 	}
@@ -110,15 +111,18 @@ func (w *writer) serve(first *request) {
 	w.commit()
 }
 
-// begin takes the file's write lock.
-func (w *writer) begin() error {
+// patience is until when the writer waits for the lock before those who wait for it are refused.
+func (w *writer) patience() time.Time { return time.Now().Add(w.busy) }
+
+// begin takes the file's write lock. It tries at least once.
+func (w *writer) begin(patience time.Time) error {
 	if err := w.reconnect(); err != nil {
 		return w.store.certain(err)
 	}
 	err := w.tx.begin()
 	if code(err) == lib.SQLITE_BUSY {
 		w.polite = politeGroups
-		err = w.beginPatiently(err)
+		err = w.beginPatiently(patience, err)
 	}
 	switch {
 	case err == nil:
@@ -129,9 +133,9 @@ func (w *writer) begin() error {
 	return w.store.certain(err)
 }
 
-// beginPatiently tries again, after the lock was found busy, for as long as a command may wait for it.
-func (w *writer) beginPatiently(busy error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), w.busy)
+// beginPatiently tries again, after the lock was found busy, until the patience is over.
+func (w *writer) beginPatiently(patience time.Time, busy error) error {
+	ctx, cancel := context.WithDeadline(context.Background(), patience)
 	defer cancel()
 	for wait := newBackoff(); wait.sleep(ctx); {
 		if err := w.tx.begin(); code(err) != lib.SQLITE_BUSY {
@@ -202,23 +206,33 @@ func (w *writer) answer(err error) {
 }
 
 // undo rolls back after err. A single request has its answer by that. The requests of a group are run
-// again one by one: one of them may be to blame, and the others are not to suffer for it.
+// again one by one: one of them may be to blame, and the others are not to suffer for it. All of them
+// together wait for the lock no longer than one.
 func (w *writer) undo(err error) {
 	w.rollback()
 	if len(w.group) == 1 {
 		w.answer(w.store.certain(err))
 		return
 	}
-	group := append([]*request{}, w.group...)
-	for _, r := range group {
+	patience := w.patience()
+	for _, r := range slices.Clone(w.group) {
 		w.group = append(w.group[:0], r)
-		if err := w.begin(); err != nil {
-			w.answer(err)
-		} else if err := w.tx.run(r, w.store.now()); err != nil {
-			w.undo(err)
-		} else {
-			w.commit()
-		}
+		w.again(patience, r, err)
+	}
+}
+
+// again runs the only request of the group once more, unless nobody waits for it.
+func (w *writer) again(patience time.Time, r *request, failure error) {
+	if r.left.Load() {
+		w.answer(w.store.certain(failure))
+		return
+	}
+	if err := w.begin(patience); err != nil {
+		w.answer(err)
+	} else if err := w.tx.run(r, w.store.now()); err != nil {
+		w.undo(err)
+	} else {
+		w.commit()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -42,6 +43,26 @@ func dsn(path, mode string, busy time.Duration, cache int) string {
 		fmt.Sprintf("cache_size(%d)", -cache),
 	}}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
+}
+
+// makingDSN is dsn for whoever makes the file if it is missing or empty: for its owner only, because it
+// holds callers' answers. SQLite takes the mode from a file that is there until done is called, and gives
+// the log and the shared memory that of the database.
+func makingDSN(path string, busy time.Duration) (name string, done func(), err error) {
+	name = dsn(path, "rwc", busy, readerCache)
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return name, func() {}, nil
+	}
+	model, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // its mode is 0600
+	if err != nil {
+		return "", nil, fmt.Errorf("%s cannot be made: give this user the right to write its directory: %w", path, err)
+	}
+	done = func() { _ = os.Remove(model.Name()) }
+	if err := model.Close(); err != nil {
+		done()
+		return "", nil, err
+	}
+	return name + "&modeof=" + strings.ReplaceAll(url.QueryEscape(model.Name()), "+", "%20"), done, nil // SQLite reads no +
 }
 
 // connect opens a connection to a file that exists.

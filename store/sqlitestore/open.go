@@ -64,8 +64,8 @@ type Store struct {
 	closeErr  error
 }
 
-// Open opens the file at path, creates it if it is missing, and brings its schema up to date. Two
-// processes may open one new file at once. The caller closes the store.
+// Open opens the file at path, creates it if it is missing, readable for its owner only, and brings its
+// schema up to date. Two processes may open one new file at once. The caller closes the store.
 //
 // A schema newer than the next one after this version's is refused with [store.ErrSchema]. Other
 // errors say what is wrong with the file; [fs.ErrNotExist] is found in that of a missing file or

@@ -45,8 +45,8 @@ func Status(ctx context.Context, path string) (SchemaStatus, error) {
 	if err != nil {
 		return SchemaStatus{}, err
 	}
-	options := Options{MustExist: true}.withDefaults()
-	m, err := openMigration(path, options)
+	busy := Options{}.withDefaults().BusyTimeout
+	m, err := openMigration(dsn(path, "rw", busy, readerCache), busy)
 	if err != nil {
 		return SchemaStatus{}, err
 	}
@@ -55,7 +55,7 @@ func Status(ctx context.Context, path string) (SchemaStatus, error) {
 	if err != nil {
 		return SchemaStatus{}, explain(path, err)
 	}
-	if err := found.refuse(path, options.MustExist); err != nil {
+	if err := found.refuse(path, true); err != nil {
 		return SchemaStatus{}, err
 	}
 	m.status.Version = found.version
@@ -74,7 +74,15 @@ func Print() string {
 }
 
 func migrate(ctx context.Context, path string, options Options) (SchemaStatus, error) {
-	m, err := openMigration(path, options)
+	name, done := dsn(path, "rw", options.BusyTimeout, readerCache), func() {}
+	if !options.MustExist {
+		var err error
+		if name, done, err = makingDSN(path, options.BusyTimeout); err != nil {
+			return SchemaStatus{}, err
+		}
+	}
+	defer done()
+	m, err := openMigration(name, options.BusyTimeout)
 	if err != nil {
 		return SchemaStatus{}, err
 	}
@@ -102,16 +110,12 @@ type migration struct {
 	status   SchemaStatus
 }
 
-func openMigration(path string, options Options) (*migration, error) {
-	mode := "rwc"
-	if options.MustExist {
-		mode = "rw"
-	}
-	db, err := sql.Open("sqlite", dsn(path, mode, options.BusyTimeout, readerCache))
+func openMigration(name string, busy time.Duration) (*migration, error) {
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, err
 	}
-	m := &migration{db: db, busy: options.BusyTimeout}
+	m := &migration{db: db, busy: busy}
 	files, err := fs.Sub(schemaFiles, "schema")
 	if err == nil {
 		m.provider, err = goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithTableName(versionTable),

@@ -40,13 +40,11 @@ func (w *write) pack(previous *machine.Record, command machine.Command) {
 // commit writes a group in one statement, which is a transaction of its own. A key that is in it twice is
 // written once. Where the whole group fails because of one of its commands, all are left alone, and each
 // is tried by its own caller.
-func (s *Store) commit(jobs []*job[write]) {
+func (s *Store) commit(ctx context.Context, jobs []*job[write]) {
 	batch := newBatch(len(jobs))
 	for _, j := range jobs {
 		batch.add(j.work)
 	}
-	ctx, cancel := s.patient(context.Background())
-	defer cancel()
 	err := batch.run(ctx, s)
 	for _, j := range jobs {
 		w := j.work
@@ -57,7 +55,7 @@ func (s *Store) commit(jobs []*job[write]) {
 		switch {
 		case !batch.has(w) || own(err):
 		case certain(err):
-			j.err = unsent(context.Background(), err)
+			j.err = unsent(ctx, err)
 		default:
 			w.doubt = explain(err)
 		}

@@ -21,8 +21,8 @@ func (s *Store) Count(ctx context.Context) (store.Counts, error) { return s.coun
 
 func (s *Store) count(ctx context.Context, limit int) (store.Counts, error) {
 	counts := store.Counts{States: map[machine.State]int64{}}
-	err := s.inSnapshot(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, s.sql.now).Scan(&counts.At); err != nil {
+	err := s.inSnapshot(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		if counts.At, err = s.now(ctx, tx); err != nil {
 			return err
 		}
 		for _, sql := range []string{s.sql.scanOpen, s.sql.scanAnswered} {

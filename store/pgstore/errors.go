@@ -38,6 +38,7 @@ var (
 	// advice says what to do about a SQLSTATE, or about its class (two characters).
 	advice = map[string]string{
 		"08":    "check that the server runs and that the network between is sound",
+		"25P02": "a statement of the transaction failed, and whoever sent it went on: return its error, or use a savepoint",
 		"25006": "this server is a standby or read-only: name the primary, or add target_session_attrs=read-write to the DSN",
 		"26000": "prepared statements get lost: add pgbouncer=1 to the DSN if there is a PgBouncer in between",
 		"28":    "check user, password and pg_hba.conf",
@@ -56,19 +57,22 @@ var (
 
 // explain adds to an error what to do about it.
 func explain(err error) error {
-	var refused *pgconn.PgError
-	if !errors.As(err, &refused) {
-		return err
-	}
-	for _, code := range []string{refused.Code, refused.Code[:min(2, len(refused.Code))]} {
-		if what, ok := advice[code]; ok {
+	code := sqlState(err)
+	for _, part := range []string{code, code[:min(2, len(code))]} {
+		if what, ok := advice[part]; ok {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	if refused.Hint != "" {
-		return fmt.Errorf("%w (%s)", err, refused.Hint)
-	}
 	return err
+}
+
+// sqlState returns the code that the server gave an error, whatever the driver; empty if it gave none.
+func sqlState(err error) string {
+	var refused interface{ SQLState() string }
+	if errors.As(err, &refused) {
+		return refused.SQLState()
+	}
+	return ""
 }
 
 // unsent translates an error of something that has changed nothing, whatever came of it.
@@ -102,25 +106,28 @@ func certain(err error) bool {
 	if errors.As(err, &unconnected) {
 		return true
 	}
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && !inDoubt[refused.Code]
+	code := sqlState(err)
+	return code != "" && !inDoubt[code]
 }
 
 // absent reports whether an error says that the schema, or a part of it, is not there.
 func absent(err error) bool {
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000" || refused.Code == "42883")
+	switch sqlState(err) {
+	case "42P01", "3F000", "42883":
+		return true
+	}
+	return false
 }
 
 // own reports whether an error is about one statement's values, so that the others of its group are better
 // tried without it. What the whole server says is said to each anyway.
 func own(err error) bool {
-	var refused *pgconn.PgError
-	if !errors.As(err, &refused) || inDoubt[refused.Code] {
+	code := sqlState(err)
+	if code == "" || inDoubt[code] {
 		return false
 	}
 	for _, class := range []string{"08", "25", "28", "3D", "3F", "42", "53", "57", "58"} {
-		if strings.HasPrefix(refused.Code, class) {
+		if strings.HasPrefix(code, class) {
 			return false
 		}
 	}

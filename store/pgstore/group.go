@@ -5,14 +5,18 @@ import (
 	"errors"
 	"runtime"
 	"sync/atomic"
+	"time"
 )
 
 // group collects what callers want at the same time, so that it is done together. Some workers, each on a
-// connection of its own, take what waits.
+// connection of its own, take what waits. A lone caller does its work itself, which saves the way to a
+// worker and back.
 type group[T any] struct {
-	limit int
-	queue chan *job[T]
-	run   func(jobs []*job[T])
+	limit    int
+	patience time.Duration
+	queue    chan *job[T]
+	run      func(ctx context.Context, jobs []*job[T])
+	busy     atomic.Int64 // callers
 }
 
 // job is what one caller wants. The worker that took it sets work and err, then closes it with done.
@@ -29,13 +33,19 @@ var (
 	errLeft      = errors.New("left while it was under way")
 )
 
-func newGroup[T any](limit int, run func(jobs []*job[T])) *group[T] {
-	return &group[T]{limit: limit, queue: make(chan *job[T], 2*limit), run: run}
+func newGroup[T any](o Options, run func(ctx context.Context, jobs []*job[T])) *group[T] {
+	return &group[T]{limit: o.GroupLimit, patience: o.Timeout, queue: make(chan *job[T], 2*o.GroupLimit), run: run}
 }
 
-// do has work done. An error that is errWithdrawn or errLeft means that the context has ended; after
-// errLeft the work still belongs to the worker.
+// do has work done. The errors errWithdrawn and errLeft mean that the context has ended; after errLeft the
+// work still belongs to the worker.
 func (g *group[T]) do(ctx context.Context, work *T) error {
+	defer g.busy.Add(-1)
+	if g.busy.Add(1) == 1 {
+		j := &job[T]{work: work}
+		g.run(ctx, []*job[T]{j})
+		return j.err
+	}
 	j := &job[T]{work: work, done: make(chan struct{})}
 	select {
 	case g.queue <- j:
@@ -69,12 +79,19 @@ func (g *group[T]) work(ctx context.Context) {
 		if last = len(jobs); last == 0 {
 			continue
 		}
-		g.run(jobs)
+		g.serve(jobs)
 		for i, j := range jobs {
 			jobs[i] = nil
 			close(j.done)
 		}
 	}
+}
+
+// serve runs jobs whose callers have contexts of their own.
+func (g *group[T]) serve(jobs []*job[T]) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), g.patience, errSilent)
+	defer cancel()
+	g.run(ctx, jobs)
 }
 
 // collect takes what waits. After a group of several it lets the callers that were just answered come

@@ -3,7 +3,11 @@ package pgstore
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
+	"net/url"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,35 +17,99 @@ import (
 	"github.com/reprise-dev/reprise/machine"
 )
 
-// database is one of its own, with the schema and a clock that can be moved.
+// database is one of its own, or a schema of its own in one, with a clock that can be moved.
 type database struct {
 	testing.TB
-	dsn  string
-	conn *pgx.Conn
-	mu   sync.Mutex // guards conn
+	dsn     string // of a role that owns it
+	service string // of a role that has the rights of the service and no others; empty if there is none
+	schema  string
+	conn    *pgx.Conn
+	mu      sync.Mutex // guards conn
 }
 
-// movableClock replaces the one place where the server's time becomes an instant.
+// movableClock replaces the store's clock by one that is ahead of the server's.
 const movableClock = `
 CREATE TABLE reprise.test_clock (ahead bigint NOT NULL);
 INSERT INTO reprise.test_clock VALUES (0);
-CREATE OR REPLACE FUNCTION reprise.reprise_micros(at timestamptz) RETURNS bigint LANGUAGE sql STABLE
-AS 'SELECT (extract(epoch FROM at) * 1000000)::bigint + ahead FROM reprise.test_clock'`
+CREATE OR REPLACE FUNCTION reprise.reprise_clock(at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE
+AS 'SELECT at + ahead * interval ''1 microsecond'' FROM reprise.test_clock'`
 
+// newDatabase makes a database with the store's schema.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
-	d := &database{TB: t, dsn: servicetest.Postgres(t).Database(t)}
+	return prepare(t, servicetest.Postgres(t).Database(t), DefaultSchema)
+}
+
+// prepare makes the store's schema in a database.
+func prepare(t testing.TB, dsn, schema string) *database {
+	t.Helper()
+	d := &database{TB: t, dsn: with(t, dsn, "schema", schema), schema: schema}
 	if _, err := Migrate(t.Context(), d.dsn); err != nil {
 		t.Fatal(err)
 	}
-	d.exec(movableClock)
+	d.exec(inSchema(movableClock, schema))
 	return d
+}
+
+// newServiceDatabases returns a function that makes one schema after the other in one database, which is
+// faster than making databases.
+func newServiceDatabases(t *testing.T) func(t *testing.T) *database {
+	server := servicetest.Postgres(t)
+	dsn := server.Database(t)
+	role := "service_" + strings.ToLower(rand.Text())
+	server.Exec("postgres", "CREATE ROLE "+role+" LOGIN PASSWORD 'service'")
+	t.Cleanup(func() { server.Exec(databaseOf(t, dsn), "DROP OWNED BY "+role+"; DROP ROLE "+role) })
+	var made atomic.Int64
+	return func(t *testing.T) *database {
+		t.Helper()
+		d := prepare(t, dsn, fmt.Sprintf("reprise_%d", made.Add(1)))
+		d.exec("GRANT SELECT ON " + d.schema + ".test_clock TO " + role)
+		script, err := Print(d.schema, role)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, grants, _ := strings.Cut(script, "GRANT")
+		d.exec("GRANT" + grants)
+		u, err := url.Parse(d.dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.UserPassword(role, "service")
+		d.service = u.String()
+		return d
+	}
+}
+
+// with returns a DSN with a parameter more.
+func with(t testing.TB, dsn, name, value string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set(name, value)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+func databaseOf(t testing.TB, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(u.Path, "/")
 }
 
 // connect returns a connection that is closed at the end of the test.
 func (d *database) connect() *pgx.Conn {
 	d.Helper()
-	conn, err := pgx.Connect(d.Context(), d.dsn)
+	a, err := parseAddress(d.dsn)
+	if err != nil {
+		d.Fatal(err)
+	}
+	conn, err := pgx.Connect(d.Context(), a.server.String())
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -63,7 +131,7 @@ func (d *database) exec(sql string, args ...any) {
 
 func (d *database) advance(by time.Duration) {
 	d.Helper()
-	d.exec("UPDATE reprise.test_clock SET ahead = ahead + $1", by.Microseconds())
+	d.exec("UPDATE "+d.schema+".test_clock SET ahead = ahead + $1", by.Microseconds())
 }
 
 // open opens a store that is closed at the end of the test.

@@ -30,7 +30,7 @@ func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, li
 		return page, err
 	}
 	err = s.inSnapshot(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, s.sql.now).Scan(&page.At); err != nil {
+		if page.At, err = s.now(ctx, tx); err != nil {
 			return err
 		}
 		scan := scan{tx: tx, sql: s.queryFor(filter), after: after}

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,7 +16,7 @@ import (
 // look is one record that somebody wants to see.
 type look struct {
 	digest machine.Digest
-	at     machine.Instant // the time before the snapshot
+	at     time.Time // before the snapshot
 	found  fetched
 }
 
@@ -40,6 +41,8 @@ func (f *fetched) unpack(digest machine.Digest) (*machine.Record, error) {
 	return unpack(digest, packed)
 }
 
+var errNoRow = errors.New("the server did not answer for every key")
+
 // peek returns the record as it is committed, nil if there is none, and a time before that.
 func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Record, machine.Instant, error) {
 	l := &look{digest: digest}
@@ -49,21 +52,19 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 		return nil, 0, err
 	}
 	record, err := l.found.unpack(digest)
-	return record, l.at, err
+	return record, machine.InstantOf(l.at), err
 }
 
 // lookUp fetches what a group of callers wants to see. Nothing is changed, so it is tried again on another
 // connection if one turns out to be broken.
-func (s *Store) lookUp(jobs []*job[look]) {
-	ctx, cancel := s.patient(context.Background())
-	defer cancel()
+func (s *Store) lookUp(ctx context.Context, jobs []*job[look]) {
 	err := s.lookUpOnce(ctx, s.pool, jobs)
 	var refused *pgconn.PgError
-	if err != nil && !errors.As(err, &refused) && !errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && !errors.As(err, &refused) && ctx.Err() == nil {
 		err = s.lookUpOnce(ctx, s.pool, jobs)
 	}
 	for _, j := range jobs {
-		j.err = unsent(context.Background(), err)
+		j.err = unsent(ctx, err)
 	}
 }
 
@@ -75,9 +76,7 @@ type querier interface {
 
 func (s *Store) lookUpOnce(ctx context.Context, from querier, jobs []*job[look]) error {
 	if len(jobs) == 1 {
-		l := jobs[0].work
-		return from.QueryRow(ctx, s.sql.look, head(l.digest), tail(l.digest)).
-			Scan(&l.at, &l.found.answered, &l.found.claimedAt, &l.found.forgetAt, &l.found.record, &l.found.answer)
+		return s.lookUpOne(ctx, from, jobs[0].work)
 	}
 	heads, tails := make(pgtype.FlatArray[pgtype.UUID], len(jobs)), make(pgtype.FlatArray[pgtype.UUID], len(jobs))
 	for i, j := range jobs {
@@ -87,7 +86,7 @@ func (s *Store) lookUpOnce(ctx context.Context, from querier, jobs []*job[look])
 	if err != nil {
 		return err
 	}
-	seen, i, at, found := 0, 0, machine.Instant(0), fetched{}
+	seen, i, at, found := 0, 0, time.Time{}, fetched{}
 	_, err = pgx.ForEachRow(rows, []any{&i, &at, &found.answered, &found.claimedAt, &found.forgetAt, &found.record, &found.answer}, func() error {
 		jobs[i-1].work.at, jobs[i-1].work.found = at, found
 		found = fetched{}
@@ -95,7 +94,20 @@ func (s *Store) lookUpOnce(ctx context.Context, from querier, jobs []*job[look])
 		return nil
 	})
 	if err == nil && seen != len(jobs) {
-		err = errors.New("the server did not answer for every key")
+		err = errNoRow
 	}
 	return err
+}
+
+// lookUpOne looks for an answer first: who asks for a key that has a record mostly gets one.
+func (s *Store) lookUpOne(ctx context.Context, from querier, l *look) error {
+	first, second := head(l.digest), tail(l.digest)
+	for _, sql := range []string{s.sql.lookAnswered, s.sql.look} {
+		err := from.QueryRow(ctx, sql, first, second).
+			Scan(&l.at, &l.found.answered, &l.found.claimedAt, &l.found.forgetAt, &l.found.record, &l.found.answer)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+	}
+	return errNoRow
 }

@@ -25,8 +25,8 @@ type Options struct {
 	// GroupLimit is how many commands share a commit at most; 0 is 128. Each takes a lock of the
 	// server, which has max_locks_per_transaction × max_connections of them.
 	GroupLimit int
-	// Timeout is how long the store waits for the server to answer one statement; 0 is 10 s. Callers
-	// wait as long as their contexts say.
+	// Timeout is how long the store waits for the server to answer for a group, before it gives the
+	// connection up; 0 is 10 s. Callers wait as long as their contexts say.
 	Timeout time.Duration
 }
 
@@ -144,8 +144,8 @@ func (s *Store) start() {
 	s.errands = make(chan struct{}, errands)
 	s.steps = make(chan struct{}, n-errands-lookers-committers)
 	s.life, s.end = context.WithCancel(context.Background())
-	s.looks = newGroup(s.options.GroupLimit, s.lookUp)
-	s.commits = newGroup(s.options.GroupLimit, s.commit)
+	s.looks = newGroup(s.options, s.lookUp)
+	s.commits = newGroup(s.options, s.commit)
 	for range lookers {
 		s.helpers.Go(func() { s.looks.work(s.life) })
 	}
@@ -211,11 +211,6 @@ func (s *Store) acquire(ctx context.Context, places chan struct{}) (conn *pgxpoo
 		return nil, nil, unsent(ctx, err)
 	}
 	return conn, func() { conn.Release(); <-places }, nil
-}
-
-// patient returns a context for one exchange with the server, which ends with the caller's.
-func (s *Store) patient(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.options.Timeout, errSilent)
 }
 
 var errSilent = errors.New("the server does not answer")

@@ -11,13 +11,14 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-// Secrets implements [store.SecretKeeper].
+// Secrets implements [store.SecretKeeper]. The time is read first: what was announced until then is seen.
 func (s *Store) Secrets(ctx context.Context) (known []store.Secret, at machine.Instant, err error) {
-	err = s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if known, err = s.readSecrets(ctx, conn); err != nil {
+	err = s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		if at, err = s.now(ctx, conn); err != nil {
 			return err
 		}
-		return conn.QueryRow(ctx, s.sql.now).Scan(&at)
+		known, err = s.readSecrets(ctx, conn)
+		return err
 	})
 	return known, at, unsent(ctx, err)
 }
@@ -55,8 +56,8 @@ func (s *Store) decideSecret(ctx context.Context, conn *pgx.Conn, decide func(pg
 	if err != nil {
 		return unsent(ctx, err)
 	}
-	var now machine.Instant
-	if err := conn.QueryRow(ctx, s.sql.now).Scan(&now); err != nil {
+	now, err := s.now(ctx, conn)
+	if err != nil {
 		return unsent(ctx, err)
 	}
 	if err := decide(tx, known, now); err != nil {
@@ -90,6 +91,13 @@ func (s *Store) readSecrets(ctx context.Context, conn *pgx.Conn) ([]store.Secret
 	})
 }
 
+// now returns the store's time.
+func (s *Store) now(ctx context.Context, from querier) (machine.Instant, error) {
+	var at time.Time
+	err := from.QueryRow(ctx, s.sql.now).Scan(&at)
+	return machine.InstantOf(at), err
+}
+
 // errand does something beside the commands, on a connection of its own.
 func (s *Store) errand(ctx context.Context, work func(ctx context.Context, conn *pgx.Conn) error) error {
 	if err := s.enter(ctx); err != nil {
@@ -101,7 +109,5 @@ func (s *Store) errand(ctx context.Context, work func(ctx context.Context, conn 
 		return err
 	}
 	defer release()
-	ctx, cancel := s.patient(ctx)
-	defer cancel()
 	return work(ctx, conn.Conn())
 }

@@ -66,8 +66,6 @@ func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *doubt)
 		return machine.Reply{}, nil, err
 	}
 	defer release()
-	ctx, cancel := s.patient(ctx)
-	defer cancel()
 	digest := command.Target().Digest
 	h, err := s.hold(ctx, conn.Conn(), digest)
 	if err != nil {
@@ -157,6 +155,11 @@ func readHeld(results pgx.BatchResults, digest machine.Digest) (*held, error) {
 	if _, err := results.Exec(); err != nil {
 		return nil, err
 	}
+	return readLocked(results, digest)
+}
+
+// readLocked reads what lock.sql and load.sql return. Without the lock the record is of no use.
+func readLocked(results pgx.BatchResults, digest machine.Digest) (*held, error) {
 	var locked bool
 	if err := results.QueryRow().Scan(&locked); err != nil {
 		return nil, err
@@ -172,11 +175,11 @@ func readHeld(results pgx.BatchResults, digest machine.Digest) (*held, error) {
 func readLoaded(result interface{ Scan(...any) error }, digest machine.Digest) (*held, error) {
 	h, f := &held{}, fetched{}
 	var awaited *bool
-	var at int64
+	var at time.Time
 	if err := result.Scan(&at, &h.isolation, &f.answered, &awaited, &f.claimedAt, &f.forgetAt, &f.record, &f.answer); err != nil {
 		return nil, err
 	}
-	h.at = machine.Instant(at)
+	h.at = machine.InstantOf(at)
 	if h.stands = f.answered != nil; h.stands {
 		h.answered, h.awaited = *f.answered, *awaited
 	}

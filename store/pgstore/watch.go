@@ -71,6 +71,8 @@ func (s *Store) attendAll(ctx context.Context) {
 }
 
 func (s *Store) attendSome(ctx context.Context, fresh []*watch) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, errSilent)
+	defer cancel()
 	return s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if !s.address.bouncer {
 			if err := s.mark(ctx, conn, fresh); err != nil {

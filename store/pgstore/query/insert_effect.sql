@@ -1,5 +1,5 @@
--- The answer of an effect, by the server's clock. Somebody else's answer stays, and nothing is returned.
+-- The answer of an effect, by the server's clock. If there is one already, nothing of the transaction is
+-- committed.
 INSERT INTO reprise.reprise_answered (head, tail, claimed_at, forget_at, record, answer)
-SELECT $1, $2, $3, moment + $4, $5, $6 FROM reprise.reprise_micros(clock_timestamp()) AS moment
-ON CONFLICT DO NOTHING
-RETURNING forget_at - $4
+VALUES ($1, $2, $3, reprise.reprise_instant(clock_timestamp()) + $4, $5, $6)
+RETURNING forget_at

@@ -1,1 +1,1 @@
-SELECT reprise.reprise_micros(clock_timestamp())
+SELECT reprise.reprise_clock(clock_timestamp())

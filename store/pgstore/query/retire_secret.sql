@@ -1,1 +1,1 @@
-UPDATE reprise.reprise_secret SET retired = reprise.reprise_micros(clock_timestamp()) WHERE version = $1 AND retired = 0
+UPDATE reprise.reprise_secret SET retired = reprise.reprise_instant(clock_timestamp()) WHERE version = $1 AND retired = 0

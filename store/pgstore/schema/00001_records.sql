@@ -54,10 +54,15 @@ CREATE TABLE reprise_secret (
     retired      bigint NOT NULL -- 0 while it lives
 );
 
--- The one place where the server's time becomes an instant.
-CREATE FUNCTION reprise_micros(at timestamptz) RETURNS bigint
+-- The store's clock, given the server's: they are the same. Every use of the time goes through here.
+CREATE FUNCTION reprise_clock(at timestamptz) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-AS 'SELECT (extract(epoch FROM at) * 1000000)::bigint';
+AS 'SELECT at';
+
+-- An instant of the store's clock.
+CREATE FUNCTION reprise_instant(at timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (extract(epoch FROM reprise_clock(at)) * 1000000)::bigint;
 
 -- +goose StatementBegin
 -- Writes a group: new records (new_…) where there is none, and answers (end_…) where the record is still
@@ -91,7 +96,7 @@ BEGIN
 
     IF cardinality(new_head) > 0 THEN
         ours := ARRAY(SELECT pg_try_advisory_xact_lock(l) FROM unnest(new_lock) l);
-        moment := reprise_micros(clock_timestamp());
+        moment := reprise_instant(clock_timestamp());
         IF new_before IS NOT NULL THEN
             RETURN QUERY
             SELECT n.head, n.tail, moment
@@ -116,7 +121,7 @@ BEGIN
 
     IF cardinality(end_head) > 0 THEN
         ours := ARRAY(SELECT pg_try_advisory_xact_lock(l) FROM unnest(end_lock) l);
-        moment := reprise_micros(clock_timestamp());
+        moment := reprise_instant(clock_timestamp());
         RETURN QUERY
         WITH ended AS (
             DELETE FROM reprise_open o

@@ -1,0 +1,64 @@
+package pgstore
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// The statements of effects. They are used in other people's pools and transactions, so they are not
+// prepared with the store's.
+var (
+	//go:embed query/lock.sql
+	lockSQL string
+	//go:embed query/load.sql
+	loadSQL string
+	//go:embed query/delete_open.sql
+	deleteOpenSQL string
+	//go:embed query/delete_answered.sql
+	deleteAnsweredSQL string
+	//go:embed query/insert_effect.sql
+	insertEffectSQL string
+	//go:embed query/join_effect.sql
+	joinEffectSQL string
+	//go:embed query/join_claim.sql
+	joinClaimSQL string
+	//go:embed query/notify.sql
+	notifySQL string
+)
+
+// effectStatements are these, for one schema.
+type effectStatements struct {
+	lock, load, deleteOpen, deleteAnswered string
+	insert, join, claim, notify            string
+	channel                                string
+}
+
+func (e Effects) statements() (effectStatements, error) {
+	schema := e.Schema
+	if schema == "" {
+		schema = DefaultSchema
+	}
+	s := effectStatements{
+		lock: lockSQL, load: loadSQL, deleteOpen: deleteOpenSQL, deleteAnswered: deleteAnsweredSQL,
+		insert: insertEffectSQL, join: joinEffectSQL, claim: joinClaimSQL, notify: notifySQL,
+		channel: address{schema: schema}.channel(),
+	}
+	if schema == DefaultSchema {
+		return s, nil
+	}
+	if err := checkSchemaName(schema); err != nil {
+		return s, err
+	}
+	for _, statement := range []*string{&s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim} {
+		*statement = strings.ReplaceAll(*statement, "reprise.", schema+".")
+	}
+	return s, nil
+}
+
+// remove returns the statement that takes a held record's row away.
+func (s effectStatements) remove(h *held) string {
+	if h.answered {
+		return s.deleteAnswered
+	}
+	return s.deleteOpen
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -67,7 +68,7 @@ func run(ctx context.Context) (err error) {
 			continue
 		}
 		if err := p.run(ctx, s, t); err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+			return errors.Join(fmt.Errorf("%s: %w", p.name, err), t.print(s)) // what was measured is not lost
 		}
 	}
 	return t.print(s)

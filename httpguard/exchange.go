@@ -40,8 +40,24 @@ func (x *exchange) Value(key any) any {
 // act is the action: it runs the handler.
 func (x *exchange) act(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
 	x.recorder.begin(run)
-	x.next.ServeHTTP(&x.recorder, x.replayable(ctx))
+	x.handle(ctx)
 	return x.recorder.settle()
+}
+
+// handle runs the handler. When its answer is refused its context ends. One that aborts for that reason, as
+// reverse proxies do, has done what it should: the client is still told what the record says.
+func (x *exchange) handle(ctx context.Context) {
+	ctx, x.recorder.abort = context.WithCancelCause(ctx)
+	defer x.recorder.abort(nil)
+	defer func() {
+		if !x.recorder.isRefused() {
+			return // and a panic goes on
+		}
+		if reason := recover(); reason != nil && reason != http.ErrAbortHandler {
+			panic(reason)
+		}
+	}()
+	x.next.ServeHTTP(&x.recorder, x.replayable(ctx))
 }
 
 // replayable returns the request with its body as if it had not been read.

@@ -18,6 +18,7 @@ type recorder struct {
 	ctx     context.Context
 	out     http.ResponseWriter // the client's
 	run     *reprise.Run
+	abort   context.CancelCauseFunc // ends the handler's context
 	rules   judgement
 	options *Options
 	private private
@@ -159,6 +160,12 @@ func (c *recorder) verdict() (Verdict, string) {
 		return c.reported, c.why
 	}
 	return c.rules.of(c.status), ""
+}
+
+func (c *recorder) isRefused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state == refused
 }
 
 // settle ends the recording when the handler has returned, and gives the guard what came of it.

@@ -25,14 +25,15 @@ func (c *recorder) leave(status int) error {
 	return err
 }
 
-// commit records a final answer as not kept. When that is refused, so is every further write, and the
-// client is told what the record says.
+// commit records a final answer as not kept. When that is refused, so is every further write, the handler's
+// context ends, as it may be waiting for more to write, and the client is told what the record says.
 func (c *recorder) commit(status int) error {
 	if verdict, _ := c.verdict(); verdict != Final {
 		return nil
 	}
 	if err := c.run.Complete(c.ctx, note(status)); err != nil {
 		c.state = refused
+		c.abort(err)
 		return errRefused
 	}
 	return nil

@@ -263,6 +263,77 @@ func TestSettledWhileTheHandlerRuns(t *testing.T) {
 	}
 }
 
+// A reverse proxy gives up, by a panic, when it cannot write. Who lost the key is told what the record says
+// all the same, and the upstream's answer is not read to an end that may never come.
+func TestSettledBehindAReverseProxy(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]http.HandlerFunc{
+		"large": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3<<20)) },
+		"endless": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: 1\n\n")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		},
+		"of another protocol": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "other")
+			w.WriteHeader(http.StatusSwitchingProtocols)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			digests, settled := make(chan machine.Digest, 1), make(chan struct{})
+			upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				<-settled
+				write(w, r)
+			}))
+			t.Cleanup(upstream.Close)
+			target, _ := url.Parse(upstream.URL)
+			proxy := httputil.NewSingleHostReverseProxy(target)
+			proxy.Transport, proxy.ErrorLog = upstream.Client().Transport, silent
+			s := serve(t, reprise.Policy{Lease: 6 * time.Second}, httpguard.Options{Upstream: true}, func(w http.ResponseWriter, r *http.Request) {
+				digests <- httpguard.RunFrom(r.Context()).Digest()
+				proxy.ServeHTTP(w, r)
+			})
+			first := make(chan answer, 1)
+			go func() {
+				first <- s.send("POST", "/orders", "x", "Idempotency-Key: k1", "Connection: Upgrade", "Upgrade: other")
+			}()
+			digest := <-digests
+			s.bench.Advance(7 * time.Second) // as if the process had stood still
+			s.bench.Settle(t, digest, httpguard.Answer{Status: 200, Body: []byte("settled")}.Response())
+			close(settled)
+			if a := <-first; a.status != 200 || string(a.body) != "settled" || a.header.Get(httpguard.HeaderReplayed) != "true" || a.header.Get("Content-Type") == "text/event-stream" {
+				t.Errorf("%d %q %v %v", a.status, a.body, a.header, a.err)
+			}
+		})
+	}
+}
+
+// A panic for a reason of the handler's own goes on, also after its answer was refused.
+func TestPanicAfterARefusal(t *testing.T) {
+	t.Parallel()
+	bench := reprisetest.New(t, reprise.Policy{Lease: 6 * time.Second})
+	m, err := httpguard.New(bench.Guard, httpguard.Options{Principal: httpguard.None()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := m.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bench.Advance(7 * time.Second)
+		bench.Settle(t, httpguard.RunFrom(r.Context()).Digest(), httpguard.Answer{Status: 200}.Response())
+		w.(http.Flusher).Flush()
+		panic("mistake")
+	}))
+	defer func() {
+		if reason := recover(); reason != "mistake" {
+			t.Errorf("recovered %v", reason)
+		}
+	}()
+	record(h, "k1")
+}
+
 // A goroutine that a handler left behind reaches no other request's answer.
 func TestWritesAfterTheHandlerReturned(t *testing.T) {
 	t.Parallel()

@@ -17,14 +17,14 @@ import (
 )
 
 // faulty starts a service on a store whose commands fail by a plan.
-func faulty(t *testing.T, plan faultstore.Plan, o httpguard.Options, policy reprise.Policy) *service {
+func faulty(t *testing.T, plan faultstore.Plan, o httpguard.Options, policy reprise.Policy, handler http.HandlerFunc) *service {
 	t.Helper()
 	policy.Secrets = reprisetest.Secrets(t)
 	guard, err := reprise.New(faultstore.New(memstore.New(nil), plan), policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serveOn(t, guard, o, created)
+	s := serveOn(t, guard, o, handler)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel() // what is still being retried is given up
@@ -35,7 +35,7 @@ func faulty(t *testing.T, plan faultstore.Plan, o httpguard.Options, policy repr
 
 func TestStoreCannotBeAsked(t *testing.T) {
 	t.Parallel()
-	s := faulty(t, faultstore.From(1, faultstore.Refused()), httpguard.Options{}, quick())
+	s := faulty(t, faultstore.From(1, faultstore.Refused()), httpguard.Options{}, quick(), created)
 	a := s.post("k1")
 	a.wantProblem(t, 503, "store-unavailable")
 	if a.header.Get("Retry-After") != "1" || s.runs.Load() != 0 {
@@ -50,7 +50,7 @@ func quick() reprise.Policy {
 
 func TestFailOpen(t *testing.T) {
 	t.Parallel()
-	s := faulty(t, faultstore.From(1, faultstore.Refused()), httpguard.Options{FailOpen: true}, quick())
+	s := faulty(t, faultstore.From(1, faultstore.Refused()), httpguard.Options{FailOpen: true}, quick(), created)
 	a := s.post("k1")
 	if a.status != 201 || string(a.body) != `made from {"item":"tea"}` || a.header.Get(httpguard.HeaderRecorded) != "false" {
 		t.Errorf("%d %s %v", a.status, a.body, a.header)
@@ -63,7 +63,7 @@ func TestFailOpen(t *testing.T) {
 // What a store has forgotten may have been done: failing open would do it again.
 func TestLostStoreIsNotFailedOpen(t *testing.T) {
 	t.Parallel()
-	s := faulty(t, faultstore.From(1, faultstore.Lost()), httpguard.Options{FailOpen: true}, quick())
+	s := faulty(t, faultstore.From(1, faultstore.Lost()), httpguard.Options{FailOpen: true}, quick(), created)
 	a := s.post("k1")
 	a.wantProblem(t, 503, "store-lost")
 	if a.header.Get("Retry-After") == "" || s.runs.Load() != 0 {
@@ -74,7 +74,7 @@ func TestLostStoreIsNotFailedOpen(t *testing.T) {
 // O7: the effect happened and the store does not confirm the record. The answer is given, and says so.
 func TestCompletionNotConfirmed(t *testing.T) {
 	t.Parallel()
-	s := faulty(t, faultstore.Every(machine.KindComplete, faultstore.Unsent()), httpguard.Options{}, quick())
+	s := faulty(t, faultstore.Every(machine.KindComplete, faultstore.Unsent()), httpguard.Options{}, quick(), created)
 	a := s.post("k1")
 	if a.status != 201 || a.header.Get(httpguard.HeaderRecorded) != "false" {
 		t.Errorf("%d %s %v", a.status, a.body, a.header)
@@ -86,12 +86,42 @@ func TestCompletionNotConfirmed(t *testing.T) {
 	}
 }
 
+// The same for answers that leave before their end.
+func TestStreamNotConfirmed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options httpguard.Options
+		handler http.HandlerFunc
+		plan    faultstore.Plan
+		want    string
+	}{
+		"large":              {httpguard.Options{MaxKept: 10}, created, faultstore.Every(machine.KindComplete, faultstore.Unsent()), "false"},
+		"flushed":            {httpguard.Options{}, flushed, faultstore.Every(machine.KindComplete, faultstore.Unsent()), "false"},
+		"confirmed":          {httpguard.Options{MaxKept: 10}, created, faultstore.None, ""},
+		"not to be recorded": {httpguard.Options{MaxKept: 10, NoEffect: []int{201}}, created, faultstore.None, "false"}, // before it leaves
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := faulty(t, c.plan, c.options, quick(), c.handler)
+			if a := s.post("k1"); a.status != 201 || a.err != nil || a.header.Get(httpguard.HeaderRecorded) != c.want {
+				t.Errorf("%d %v %v, want %s: %q", a.status, a.header, a.err, httpguard.HeaderRecorded, c.want)
+			}
+		})
+	}
+}
+
+func flushed(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(201)
+	w.(http.Flusher).Flush()
+	fmt.Fprint(w, "streamed")
+}
+
 // The same where the operation may run again: then the answer would be one of several.
 func TestCompletionNotConfirmedUnderRerun(t *testing.T) {
 	t.Parallel()
 	policy := quick()
 	policy.Interruption = reprise.Rerun
-	s := faulty(t, faultstore.Every(machine.KindComplete, faultstore.Unsent()), httpguard.Options{}, policy)
+	s := faulty(t, faultstore.Every(machine.KindComplete, faultstore.Unsent()), httpguard.Options{}, policy, created)
 	a := s.post("k1")
 	a.wantProblem(t, 409, "outcome-unknown")
 	if a.header.Get("Location") != "" {

@@ -15,28 +15,33 @@ import (
 // leave records that the answer is not kept, and sends what was held. From then on bytes pass. Answers
 // that are not final are recorded when the handler returns; if that never happens, the key is unknown.
 func (c *recorder) leave(status int) error {
-	if err := c.commit(status); err != nil {
+	recorded, err := c.commit(status)
+	if err != nil {
 		return err
 	}
 	c.state, c.passed = streaming, true
+	if !recorded {
+		c.out.Header().Set(HeaderRecorded, "false")
+	}
 	c.out.WriteHeader(status)
-	_, err := c.out.Write(c.body.Bytes())
+	_, err = c.out.Write(c.body.Bytes())
 	c.body.Reset()
 	return err
 }
 
-// commit records a final answer as not kept. When that is refused, so is every further write, the handler's
-// context ends, as it may be waiting for more to write, and the client is told what the record says.
-func (c *recorder) commit(status int) error {
+// commit records a final answer as not kept, and reports whether the store has confirmed that. When it is
+// refused, so is every further write, the handler's context ends, as it may be waiting for more to write,
+// and the client is told what the record says.
+func (c *recorder) commit(status int) (recorded bool, err error) {
 	if verdict, _ := c.verdict(); verdict != Final {
-		return nil
+		return false, nil
 	}
 	if err := c.run.Complete(c.ctx, note(status)); err != nil {
 		c.state = refused
 		c.abort(err)
-		return errRefused
+		return false, errRefused
 	}
-	return nil
+	return c.run.Recorded(), nil
 }
 
 // Flush implements [http.Flusher].
@@ -110,7 +115,8 @@ func (c *recorder) commitHijack() error {
 		return c.leave(c.status)
 	}
 	c.status = http.StatusSwitchingProtocols
-	return c.commit(c.status)
+	_, err := c.commit(c.status) // no header can say whether it is recorded
+	return err
 }
 
 func canHijack(w http.ResponseWriter) bool {

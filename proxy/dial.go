@@ -11,6 +11,8 @@ import (
 const (
 	dialTimeout       = 10 * time.Second // TCP and TLS together
 	keepAlive         = 30 * time.Second
+	maxIdlePerPool    = 256 // connections that wait for a request; there are two pools, see [upstream]
+	maxIdleTime       = 90 * time.Second
 	maxResponseHeader = 1 << 20 // bytes
 	protocolHTTP2     = "h2"
 )

@@ -53,9 +53,9 @@ func newShared(config *tls.Config) *http.Transport {
 		TLSHandshakeTimeout:    dialTimeout,
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true,
-		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdle,
-		IdleConnTimeout:        idleLimit,
+		MaxIdleConns:           maxIdlePerPool,
+		MaxIdleConnsPerHost:    maxIdlePerPool,
+		IdleConnTimeout:        maxIdleTime,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: maxResponseHeader,
 	}

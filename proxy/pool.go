@@ -12,11 +12,6 @@ import (
 	"time"
 )
 
-const (
-	maxIdle   = 256 // connections that wait for a request
-	idleLimit = 90 * time.Second
-)
-
 var errPoolClosed = errors.New("the upstream was replaced")
 
 // pool keeps connections to one upstream, each an [http.ClientConn]: it sends what it is given once, or
@@ -113,12 +108,12 @@ func (p *pool) list(c *conn) {
 	default:
 		c.listed, c.since = true, time.Now()
 		p.idle = append(p.idle, c)
-		if len(p.idle) > maxIdle {
+		if len(p.idle) > maxIdlePerPool {
 			surplus = p.idle[0]
 			p.unlist(0)
 		}
 		if p.timer == nil {
-			p.timer = time.AfterFunc(idleLimit, p.reap)
+			p.timer = time.AfterFunc(maxIdleTime, p.reap)
 		}
 	}
 	p.mu.Unlock()
@@ -150,7 +145,7 @@ func (p *pool) pop() (*conn, error) {
 // reap retires what has been idle for too long, and comes back while there is something.
 func (p *pool) reap() {
 	p.mu.Lock()
-	keep := slices.IndexFunc(p.idle, func(c *conn) bool { return time.Since(c.since) < idleLimit })
+	keep := slices.IndexFunc(p.idle, func(c *conn) bool { return time.Since(c.since) < maxIdleTime })
 	if keep < 0 {
 		keep = len(p.idle)
 	}
@@ -160,7 +155,7 @@ func (p *pool) reap() {
 	}
 	p.timer = nil
 	if len(p.idle) > 0 && !p.closed {
-		p.timer = time.AfterFunc(idleLimit, p.reap)
+		p.timer = time.AfterFunc(maxIdleTime, p.reap)
 	}
 	p.mu.Unlock()
 	for _, c := range old {

@@ -48,6 +48,49 @@ func runPurge(d *database) {
 	}
 }
 
+// runPurgeSpares purges long after every lease, window and memory is over. What nobody can answer for is
+// still there, as it was: its key is answered as unknown and never as new, however old it is (O40).
+func runPurgeSpares(d *database) {
+	purger, ok := store.As[store.Purger](d.store)
+	if !ok {
+		d.Skip("the store does not purge")
+	}
+	old := map[string]*caller{}
+	for name, reach := range map[string]func(*database, *caller){
+		"executing": executing,
+		"started": func(d *database, c *caller) {
+			claimed(d, c)
+			c.learn(d.expect(machine.Started, c.start()))
+		},
+		"renewed": func(d *database, c *caller) {
+			executing(d, c)
+			c.learn(d.expect(machine.Renewed, c.renew()))
+		},
+		"abandoned": failed(false),
+	} {
+		old[name] = newCaller(d.scope(name), "holder")
+		reach(d, old[name])
+	}
+	finished := newCaller(d.scope("finished"), "holder")
+	completed(d, finished)
+	d.advance(100 * remember)
+	d.purge(purger, 2, 1) // the finished one
+	delete(d.model, finished.claim.Scope.Digest)
+	for name, c := range old {
+		if d.inspect(c.claim.Scope) == nil {
+			d.Fatalf("%s: the record is gone", name)
+		}
+		d.refuse(machine.RecoveryRequired, another(c).claim)
+		d.refuse(machine.RecoveryRequired, another(c).begin())
+	}
+	// They can be decided as on the first day.
+	for name, c := range old {
+		c.learn(d.expect(machine.SettledNow, c.settle(name != "started")))
+	}
+	d.refuse(machine.Replay, another(old["executing"]).begin())
+	d.expect(machine.TakenOver, seen(another(old["started"]), old["started"].hold.Revision).begin())
+}
+
 // purge purges in parts until nothing is due.
 func (d *database) purge(purger store.Purger, limit, total int) {
 	d.Helper()

@@ -77,6 +77,7 @@ var parts = [...]struct {
 	{"list while changing", on(runListWhileChanging)},
 	{"count", on(runCount)},
 	{"purge", on(runPurge)},
+	{"purge spares what is unknown", on(runPurgeSpares)},
 	{"watch", on(runWatch)},
 }
 

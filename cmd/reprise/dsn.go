@@ -52,21 +52,21 @@ func openStore(ctx context.Context, dsn string, may access) (*openedStore, error
 // stores is what DSNs can be, in this version.
 const stores = "memory: and sqlite:PATH"
 
-// parseDSN returns the path of a SQLite store; without sqlite it is memory.
+// parseDSN returns the path of a SQLite store; without sqlite it is memory. A refusal does not repeat what
+// follows the kind of store: it may hold a password.
 func parseDSN(dsn string) (path string, sqlite bool, err error) {
 	scheme, rest, ok := strings.Cut(dsn, ":")
 	switch {
 	case !ok:
-		return "", false, fmt.Errorf("--store %q names no kind of store; this version has %s: did you mean sqlite:%s?", dsn, stores, dsn)
+		return "", false, fmt.Errorf("--store %q names no kind of store; this version has %s: did you mean %q?", dsn, stores, "sqlite:"+dsn)
 	case scheme == "memory" && rest == "":
 		return "", false, nil
 	case scheme == "memory":
-		return "", false, fmt.Errorf("--store %q: memory: takes nothing after the colon", dsn)
+		return "", false, errors.New("--store memory: takes nothing after the colon")
 	case scheme == "sqlite" && (rest == "" || strings.HasPrefix(rest, "//")):
-		return "", false, fmt.Errorf("--store %q: write sqlite:PATH, such as sqlite:reprise.db or sqlite:/var/lib/reprise/reprise.db", dsn)
+		return "", false, errors.New("--store sqlite: needs a path, and no slashes before it: write sqlite:PATH, such as sqlite:reprise.db or sqlite:/var/lib/reprise/reprise.db")
 	case scheme == "sqlite":
 		return rest, true, nil
 	}
-	// What follows the scheme may hold a password.
-	return "", false, fmt.Errorf("--store %s:… is not a store of this version, which has %s", scheme, stores)
+	return "", false, fmt.Errorf("--store %q is not a store of this version, which has %s", scheme+":…", stores)
 }

@@ -65,7 +65,7 @@ func TestRefusals(t *testing.T) {
 		"no configuration": {nothing, nil, []string{"--config", "missing.yaml"}, exitUsage, "missing.yaml"},
 		"unknown store":    {nothing, nil, []string{"--store", "postgres://u:hunter2@h/db"}, exitUsage, "is not a store of this version, which has memory: and sqlite:"},
 		"store without kind": {nothing, nil, []string{"--store", "reprise.db"}, exitUsage,
-			"did you mean sqlite:reprise.db?"},
+			"did you mean \"sqlite:reprise.db\"?"},
 		"not a database": {func(t *testing.T, path string) { writeFile(t, path, strings.Repeat("not a database\n", 100)) }, []string{long}, nil, exitFailed, "not a database"},
 		"secret gone":    {withoutSecret, nil, nil, exitFailed, "PATH.secret. Under another one every recorded key looks new"},
 		"other secret":   {withoutSecret, []string{long}, nil, exitFailed, "secret does not fit the store"},

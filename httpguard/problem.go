@@ -51,53 +51,51 @@ type Problem struct {
 	Extensions map[string]any
 }
 
+// problemKind is a type of problem, with its status and title.
 type problemKind struct {
+	name   string
 	status int
 	title  string
 }
 
+// problemKinds are all types. Other packages get them from [ProblemTypes].
+var problemKinds = [...]problemKind{
+	{ProblemKeyMissing, http.StatusBadRequest, "An idempotency key is required"},
+	{ProblemKeyMalformed, http.StatusBadRequest, "The idempotency key is malformed"},
+	{ProblemKeyReused, http.StatusUnprocessableEntity, "The idempotency key was used for another request"},
+	{ProblemPrincipalMissing, http.StatusBadRequest, "The request does not say who sends it"},
+	{ProblemPrincipalInvalid, http.StatusUnauthorized, "The credentials are not valid"},
+	{ProblemPrincipalUnavailable, http.StatusServiceUnavailable, "The credentials cannot be checked now"},
+	{ProblemBodyTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
+	{ProblemBodyIncomplete, http.StatusBadRequest, "The request body is incomplete"},
+	{ProblemInProgress, http.StatusConflict, "The first request with this key is still running"},
+	{ProblemOutcomeUnknown, http.StatusConflict, "Nobody knows whether the request took effect"},
+	{ProblemAnswerExpired, http.StatusGone, "The request was answered before, and the answer has expired"},
+	{ProblemAnswerNotKept, http.StatusGone, "The request was answered before, and the answer was not kept"},
+	{ProblemAnswerIncompatible, http.StatusConflict, "The request was answered before, in a form that this version cannot read"},
+	{ProblemRecordUnreadable, http.StatusConflict, "The record of this key cannot be read"},
+	{ProblemStoreUnavailable, http.StatusServiceUnavailable, "The record of this key cannot be asked for now"},
+	{ProblemStoreLost, http.StatusServiceUnavailable, "The records were lost, and requests are refused until that is settled"},
+	{ProblemMisconfigured, http.StatusInternalServerError, "The server is misconfigured"},
+	{ProblemUpstreamUnreachable, http.StatusBadGateway, "The upstream could not be reached; nothing was sent to it"},
+	{ProblemUpstreamNoAnswer, http.StatusGatewayTimeout, "The request was sent to the upstream, and no usable answer came"},
+}
+
+// ProblemTypes returns the types of problems, without the prefix: those whose status can be changed.
+func ProblemTypes() []string {
+	names := make([]string, len(problemKinds))
+	for i, kind := range problemKinds {
+		names[i] = kind.name
+	}
+	return names
+}
+
 // kindOf returns the status and title of a type of problem.
 func kindOf(name string) (problemKind, bool) {
-	kind := func(status int, title string) (problemKind, bool) { return problemKind{status, title}, true }
-	switch name {
-	case ProblemKeyMissing:
-		return kind(http.StatusBadRequest, "An idempotency key is required")
-	case ProblemKeyMalformed:
-		return kind(http.StatusBadRequest, "The idempotency key is malformed")
-	case ProblemKeyReused:
-		return kind(http.StatusUnprocessableEntity, "The idempotency key was used for another request")
-	case ProblemPrincipalMissing:
-		return kind(http.StatusBadRequest, "The request does not say who sends it")
-	case ProblemPrincipalInvalid:
-		return kind(http.StatusUnauthorized, "The credentials are not valid")
-	case ProblemPrincipalUnavailable:
-		return kind(http.StatusServiceUnavailable, "The credentials cannot be checked now")
-	case ProblemBodyTooLarge:
-		return kind(http.StatusRequestEntityTooLarge, "The request body is too large")
-	case ProblemBodyIncomplete:
-		return kind(http.StatusBadRequest, "The request body is incomplete")
-	case ProblemInProgress:
-		return kind(http.StatusConflict, "The first request with this key is still running")
-	case ProblemOutcomeUnknown:
-		return kind(http.StatusConflict, "Nobody knows whether the request took effect")
-	case ProblemAnswerExpired:
-		return kind(http.StatusGone, "The request was answered before, and the answer has expired")
-	case ProblemAnswerNotKept:
-		return kind(http.StatusGone, "The request was answered before, and the answer was not kept")
-	case ProblemAnswerIncompatible:
-		return kind(http.StatusConflict, "The request was answered before, in a form that this version cannot read")
-	case ProblemRecordUnreadable:
-		return kind(http.StatusConflict, "The record of this key cannot be read")
-	case ProblemStoreUnavailable:
-		return kind(http.StatusServiceUnavailable, "The record of this key cannot be asked for now")
-	case ProblemStoreLost:
-		return kind(http.StatusServiceUnavailable, "The records were lost, and requests are refused until that is settled")
-	case ProblemMisconfigured:
-		return kind(http.StatusInternalServerError, "The server is misconfigured")
-	case ProblemUpstreamUnreachable:
-		return kind(http.StatusBadGateway, "The upstream could not be reached; nothing was sent to it")
-	case ProblemUpstreamNoAnswer:
-		return kind(http.StatusGatewayTimeout, "The request was sent to the upstream, and no usable answer came")
+	for _, kind := range problemKinds {
+		if kind.name == name {
+			return kind, true
+		}
 	}
 	return problemKind{}, false
 }

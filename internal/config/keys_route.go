@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reprise-dev/reprise/httpguard"
 )
 
 // routeKeys are those that each route has. `path` and `operation` belong to one route alone; the others
@@ -226,8 +228,8 @@ func setProblemStatuses(r *Route, v value) error {
 		return err
 	}
 	for name, status := range named {
-		if !slices.Contains(problemTypes(), name) {
-			return fmt.Errorf("%q is not a problem type%s", name, meant(name, problemTypes()))
+		if types := httpguard.ProblemTypes(); !slices.Contains(types, name) {
+			return fmt.Errorf("%q is not a problem type%s", name, meant(name, types))
 		}
 		if status < 400 || status > 599 {
 			return fmt.Errorf("%s: %d is not a status between 400 and 599", name, status)
@@ -235,11 +237,4 @@ func setProblemStatuses(r *Route, v value) error {
 	}
 	r.Statuses = named
 	return nil
-}
-
-// problemTypes are those whose status can be changed: the problems of package httpguard.
-func problemTypes() []string {
-	return []string{"key-missing", "key-malformed", "key-reused", "principal-missing", "principal-invalid", "principal-unavailable",
-		"body-too-large", "body-incomplete", "in-progress", "outcome-unknown", "answer-expired", "answer-not-kept", "answer-incompatible",
-		"record-unreadable", "store-unavailable", "store-lost", "misconfigured", "upstream-unreachable", "upstream-no-answer"}
 }

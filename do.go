@@ -82,9 +82,9 @@ func (g *Guard) Do(ctx context.Context, call Call, action Action) (Outcome, erro
 // make a record is prepared again, with what the store knows now.
 func (g *Guard) acquire(ctx context.Context, call Call, began time.Time) (*Run, flow.Directive, error) {
 	const tries = 3
-	for try := 1; ; try++ {
+	for try, now := 1, began; ; try, now = try+1, time.Now() {
 		r := &Run{invocation: invocation{began: began}, call: call}
-		if err := g.prepare(ctx, &r.prepared, &r.call, time.Now()); err != nil {
+		if err := g.prepare(ctx, &r.prepared, &r.call, now); err != nil {
 			return nil, flow.Directive{}, err
 		}
 		r.start(g)

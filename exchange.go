@@ -20,8 +20,8 @@ type openedExchange struct {
 	cancel context.CancelFunc
 }
 
-func newExchange(parent context.Context, timeout time.Duration) *exchange {
-	return &exchange{Context: parent, deadline: time.Now().Add(timeout)}
+func newExchange(parent context.Context, deadline time.Time) *exchange {
+	return &exchange{Context: parent, deadline: deadline}
 }
 
 // end releases what the exchange holds. Who still waits for it is woken.

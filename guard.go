@@ -84,7 +84,7 @@ func (g *Guard) Prepare(call Call) (*store.Invocation, error) {
 type prepared struct {
 	store.Invocation
 	versions    []ringVersion
-	candidates  [2]store.Candidate
+	candidates  [1]store.Candidate // enough while one version lives
 	fingerprint [1]machine.Fingerprint
 }
 

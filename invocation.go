@@ -17,6 +17,8 @@ type invocation struct {
 	guard *Guard
 	flow  flow.Flow
 	began time.Time // all times of the flow count from here
+	// looked is when the clock was last read. An exchange that follows at once counts from it.
+	looked time.Duration
 
 	reply   machine.Reply // the last one
 	failure error         // of the last command that got no reply
@@ -27,7 +29,10 @@ type invocation struct {
 	reason   string
 }
 
-func (v *invocation) now() time.Duration { return time.Since(v.began) }
+func (v *invocation) now() time.Duration {
+	v.looked = time.Since(v.began)
+	return v.looked
+}
 
 // start readies the flow. The invocation must be prepared.
 func (v *invocation) start(g *Guard) {
@@ -78,6 +83,7 @@ func (v *invocation) advance(ctx context.Context, d flow.Directive) flow.Directi
 	}
 	if d.Repeat {
 		v.pause(ctx)
+		v.now()
 	} else {
 		v.pauses = 0
 	}
@@ -95,7 +101,7 @@ func (v *invocation) advance(ctx context.Context, d flow.Directive) flow.Directi
 
 // apply sends one command, bounded by the policy's time-out.
 func (v *invocation) apply(ctx context.Context, c machine.Command) (machine.Reply, *flow.Failure) {
-	bounded := newExchange(ctx, v.guard.policy.CommandTimeout)
+	bounded := newExchange(ctx, v.began.Add(v.looked+v.guard.policy.CommandTimeout))
 	defer bounded.end()
 	reply, err := v.guard.store.Apply(bounded, c)
 	if err == nil {

@@ -56,15 +56,15 @@ func replay(record *Record, c Claim, at Instant) Reply {
 // contend decides a claim on a record that is claimed or executing and not interrupted.
 func contend(record *Record, c Claim, nonce *Nonce, at Instant) (*Record, Reply) {
 	live := record.leaseLive(at)
-	if sameToken(c.Owner, record.Owner) {
+	if owner := c.Owner.Digest(); sameOwner(owner, record.Owner) {
 		if c.Operation != record.Operation {
 			return record, owned(OwnerConflict, record, c, at)
 		}
 		if live && record.State == Claimed {
-			return resume(record, c, nonce, at)
+			return resume(record, c, owner, nonce, at)
 		}
 		if live && nonce != nil && *nonce == record.Nonce {
-			return record, again(ReplayedAcquire, record, KindBegin, c.Operation, c.Seen, beginDigest(c, nonce), at)
+			return record, again(ReplayedAcquire, record, KindBegin, c.Operation, c.Seen, beginDigest(c, owner, nonce), at)
 		}
 		// Holding the token of an executing record is no right to run: it does not say whether the
 		// first try is running, has run, or never began.
@@ -76,14 +76,14 @@ func contend(record *Record, c Claim, nonce *Nonce, at Instant) (*Record, Reply)
 }
 
 // resume answers the owner of a claim that was not started. A Begin goes on to start it.
-func resume(record *Record, c Claim, nonce *Nonce, at Instant) (*Record, Reply) {
+func resume(record *Record, c Claim, owner Digest, nonce *Nonce, at Instant) (*Record, Reply) {
 	if nonce == nil {
-		return record, again(ReplayedAcquire, record, KindClaim, c.Operation, c.Seen, beginDigest(c, nil), at)
+		return record, again(ReplayedAcquire, record, KindClaim, c.Operation, c.Seen, beginDigest(c, owner, nil), at)
 	}
 	next := *record
 	begin(&next, *nonce, at)
 	next.LeaseEnd = at.Add(c.Lease)
-	advance(&next, KindBegin, c.Operation, record.Revision, beginDigest(c, nonce))
+	advance(&next, KindBegin, c.Operation, record.Revision, beginDigest(c, owner, nonce))
 	return &next, granted(ReplayedAcquire, &next, at)
 }
 
@@ -100,9 +100,10 @@ func takeover(record *Record, c Claim, nonce *Nonce, at Instant) (*Record, Reply
 
 // grant makes the record of a new tenure, after previous or from nothing.
 func grant(previous *Record, c Claim, nonce *Nonce, at Instant) *Record {
+	owner := c.Owner.Digest()
 	next := &Record{
 		Scope: c.Scope, Generation: c.Generation, State: Claimed,
-		Owner: c.Owner.Digest(), Attempt: 1, Operation: c.Operation, Fingerprint: c.Fingerprints[0],
+		Owner: owner, Attempt: 1, Operation: c.Operation, Fingerprint: c.Fingerprints[0],
 		Policy: c.Policy, Interruption: c.Interruption, LeaseEnd: at.Add(c.Lease), Claimed: at,
 	}
 	from := uint64(0)
@@ -120,7 +121,7 @@ func grant(previous *Record, c Claim, nonce *Nonce, at Instant) *Record {
 	}
 	// What was seen decides nothing where there is no record. A retry names the revision that was changed.
 	c.Seen = from
-	advance(next, kind, c.Operation, from, beginDigest(c, nonce))
+	advance(next, kind, c.Operation, from, beginDigest(c, owner, nonce))
 	return next
 }
 
@@ -136,6 +137,6 @@ func granted(outcome Outcome, record *Record, at Instant) Reply {
 
 func owned(outcome Outcome, record *Record, c Claim, at Instant) Reply {
 	reply := answer(outcome, record, at)
-	reply.Yours = sameToken(c.Owner, record.Owner)
+	reply.Yours = sameOwner(c.Owner.Digest(), record.Owner)
 	return reply
 }

@@ -74,18 +74,18 @@ func (f *framed) head(kind Kind, operation ID, owner Digest, attempt uint32, fro
 		number(uint64(attempt)).number(from)
 }
 
-func (f *framed) hold(kind Kind, h Hold) *framed {
-	return f.head(kind, h.Operation, h.Owner.Digest(), h.Attempt, h.Revision)
+func (f *framed) hold(kind Kind, h Hold, owner Digest) *framed {
+	return f.head(kind, h.Operation, owner, h.Attempt, h.Revision)
 }
 
 // beginDigest covers what a claim decides, and with a nonce what a begin does. The attempt is not
 // the caller's to choose, so it is not in it.
-func beginDigest(c Claim, nonce *Nonce) Digest {
+func beginDigest(c Claim, owner Digest, nonce *Nonce) Digest {
 	kind := KindClaim
 	if nonce != nil {
 		kind = KindBegin
 	}
-	f := new(framed).head(kind, c.Operation, c.Owner.Digest(), 0, c.Seen).
+	f := new(framed).head(kind, c.Operation, owner, 0, c.Seen).
 		duration(c.Lease).flag(c.Interruption == Rerun).number(uint64(c.Policy)).fingerprint(c.Fingerprints[0])
 	if nonce != nil {
 		f.nonce(*nonce)

@@ -73,10 +73,8 @@ type Fingerprint struct {
 	Sum     Digest
 }
 
-func sameToken(t Token, owner Digest) bool {
-	if owner.IsZero() {
-		return false
-	}
-	d := t.Digest()
-	return subtle.ConstantTimeCompare(d[:], owner[:]) == 1
+// sameOwner compares the digest of a token with the one in a record. Nobody is the owner of a record
+// without one.
+func sameOwner(token, recorded Digest) bool {
+	return !recorded.IsZero() && subtle.ConstantTimeCompare(token[:], recorded[:]) == 1
 }

@@ -23,11 +23,11 @@ func again(outcome Outcome, r *Record, kind Kind, operation ID, from uint64, dig
 // check judges what every command of an owner must pass, in this order: the record exists, the
 // command speaks for its tenure, it is no retry, it knows the record's revision. A reply with done
 // set is the answer; otherwise the caller judges the source state.
-func check(record *Record, kind Kind, h Hold, digest Digest, already Outcome, at Instant) (reply Reply, done bool) {
+func check(record *Record, kind Kind, h Hold, owner, digest Digest, already Outcome, at Instant) (reply Reply, done bool) {
 	if record == nil || record.forgotten(at) {
 		return Reply{Outcome: NotFound, At: at}, true
 	}
-	if !holds(record, h) {
+	if !holds(record, h, owner) {
 		return answer(NotOwner, record, at), true
 	}
 	if isRetry(record, kind, h.Operation, h.Revision) {
@@ -41,17 +41,18 @@ func check(record *Record, kind Kind, h Hold, digest Digest, already Outcome, at
 
 // holds reports whether a command speaks for the tenure that has the record. Once started, that
 // includes the invocation.
-func holds(record *Record, h Hold) bool {
-	return sameToken(h.Owner, record.Owner) && record.Attempt == h.Attempt &&
+func holds(record *Record, h Hold, owner Digest) bool {
+	return sameOwner(owner, record.Owner) && record.Attempt == h.Attempt &&
 		(record.Nonce.IsZero() || record.Nonce == h.Nonce)
 }
 
 func start(record *Record, c Start, at Instant) (*Record, Reply) {
-	digest := new(framed).hold(KindStart, c.Hold).nonce(c.Nonce).duration(c.Lease).sum()
-	if record != nil && record.State == Executing && sameToken(c.Owner, record.Owner) && record.Attempt == c.Attempt {
+	owner := c.Owner.Digest()
+	digest := new(framed).hold(KindStart, c.Hold, owner).nonce(c.Nonce).duration(c.Lease).sum()
+	if record != nil && record.State == Executing && sameOwner(owner, record.Owner) && record.Attempt == c.Attempt {
 		return record, startedBefore(record, c, digest, at)
 	}
-	if reply, done := check(record, KindStart, c.Hold, digest, AlreadyStarted, at); done {
+	if reply, done := check(record, KindStart, c.Hold, owner, digest, AlreadyStarted, at); done {
 		return record, reply
 	}
 	if record.State != Claimed {
@@ -80,8 +81,9 @@ func startedBefore(record *Record, c Start, digest Digest, at Instant) Reply {
 }
 
 func renew(record *Record, c Renew, at Instant) (*Record, Reply) {
-	digest := new(framed).hold(KindRenew, c.Hold).duration(c.Lease).sum()
-	if reply, done := check(record, KindRenew, c.Hold, digest, AlreadyRenewed, at); done {
+	owner := c.Owner.Digest()
+	digest := new(framed).hold(KindRenew, c.Hold, owner).duration(c.Lease).sum()
+	if reply, done := check(record, KindRenew, c.Hold, owner, digest, AlreadyRenewed, at); done {
 		return record, reply
 	}
 	if record.State != Claimed && record.State != Executing {
@@ -94,8 +96,9 @@ func renew(record *Record, c Renew, at Instant) (*Record, Reply) {
 }
 
 func complete(record *Record, c Complete, at Instant) (*Record, Reply) {
-	digest := new(framed).hold(KindComplete, c.Hold).response(c.Response).duration(c.Window).duration(c.Remember).sum()
-	if reply, done := check(record, KindComplete, c.Hold, digest, AlreadyCompleted, at); done {
+	owner := c.Owner.Digest()
+	digest := new(framed).hold(KindComplete, c.Hold, owner).response(c.Response).duration(c.Window).duration(c.Remember).sum()
+	if reply, done := check(record, KindComplete, c.Hold, owner, digest, AlreadyCompleted, at); done {
 		if reply.Outcome == ArgumentConflict {
 			reply.Outcome = completionConflict(record, c)
 		}
@@ -127,8 +130,9 @@ func fail(record *Record, c Fail, at Instant) (*Record, Reply) {
 	if !c.NoEffect {
 		remember = 0 // unused; two retries that differ only here are the same
 	}
-	digest := new(framed).hold(KindFail, c.Hold).flag(c.NoEffect).text(c.Reason).response(c.Evidence).duration(remember).sum()
-	if reply, done := check(record, KindFail, c.Hold, digest, AlreadyFailed, at); done {
+	owner := c.Owner.Digest()
+	digest := new(framed).hold(KindFail, c.Hold, owner).flag(c.NoEffect).text(c.Reason).response(c.Evidence).duration(remember).sum()
+	if reply, done := check(record, KindFail, c.Hold, owner, digest, AlreadyFailed, at); done {
 		if reply.Outcome == ArgumentConflict {
 			reply.Outcome = failureConflict(record, c)
 		}
@@ -161,7 +165,7 @@ func release(record *Record, c Release, at Instant) (*Record, Reply) {
 	if record == nil || record.forgotten(at) {
 		return record, Reply{Outcome: AlreadyReleased, At: at}
 	}
-	if reply, done := check(record, KindRelease, c.Hold, Digest{}, AlreadyReleased, at); done {
+	if reply, done := check(record, KindRelease, c.Hold, c.Owner.Digest(), Digest{}, AlreadyReleased, at); done {
 		return record, reply
 	}
 	if record.State != Claimed {

@@ -40,24 +40,30 @@ func (x *exchange) Value(key any) any {
 // act is the action: it runs the handler.
 func (x *exchange) act(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
 	x.recorder.begin(run)
-	x.handle(ctx)
-	return x.recorder.settle()
+	aborted := x.handle(ctx)
+	return x.recorder.settle(aborted)
 }
 
-// handle runs the handler. When its answer is refused its context ends. One that aborts for that reason, as
-// reverse proxies do, has done what it should: the client is still told what the record says.
-func (x *exchange) handle(ctx context.Context) {
+// handle runs the handler. When its answer is refused, or the key is lost, its context ends; a client that
+// hangs up does not end it. A handler that aborts then, as reverse proxies do, has done what it should: the
+// client is still told what the record says. The error is why its context ended.
+func (x *exchange) handle(ctx context.Context) (aborted error) {
 	ctx, x.recorder.abort = context.WithCancelCause(ctx)
 	defer x.recorder.abort(nil)
 	defer func() {
-		if !x.recorder.isRefused() {
+		if ctx.Err() == nil || x.recorder.hasLeft() {
 			return // and a panic goes on
 		}
-		if reason := recover(); reason != nil && reason != http.ErrAbortHandler {
+		switch reason := recover(); reason {
+		case nil:
+		case http.ErrAbortHandler:
+			aborted = context.Cause(ctx)
+		default:
 			panic(reason)
 		}
 	}()
 	x.next.ServeHTTP(&x.recorder, x.replayable(ctx))
+	return nil
 }
 
 // replayable returns the request with its body as if it had not been read.

@@ -162,20 +162,25 @@ func (c *recorder) verdict() (Verdict, string) {
 	return c.rules.of(c.status), ""
 }
 
-func (c *recorder) isRefused() bool {
+// hasLeft reports whether the client has a part of the answer, or the handler the connection.
+func (c *recorder) hasLeft() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.state == refused
+	return c.passed
 }
 
-// settle ends the recording when the handler has returned, and gives the guard what came of it.
-func (c *recorder) settle() (reprise.Response, error) {
+// settle ends the recording when the handler has returned, and gives the guard what came of it. An answer
+// that was aborted is none.
+func (c *recorder) settle(aborted error) (reprise.Response, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.state
 	c.state = settled
 	if before == refused {
 		return reprise.Response{}, errRefused
+	}
+	if aborted != nil {
+		return reprise.Response{}, aborted
 	}
 	if c.status == 0 {
 		c.freeze(http.StatusOK)

@@ -312,6 +312,27 @@ func TestSettledBehindAReverseProxy(t *testing.T) {
 	}
 }
 
+// The same when it is found out that the key is lost before anything was refused: the reverse proxy is in the
+// middle of an answer, of which nothing has left, when its context ends.
+func TestKeyLostBehindAReverseProxy(t *testing.T) {
+	t.Parallel()
+	digests := make(chan machine.Digest, 1)
+	s := serve(t, reprise.Policy{Lease: time.Second, CommandTimeout: 200 * time.Millisecond}, httpguard.Options{Upstream: true}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte("half of it"))
+		digests <- httpguard.RunFrom(r.Context()).Digest()
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
+	})
+	first := make(chan answer, 1)
+	go func() { first <- s.post("k1") }()
+	digest := <-digests
+	s.bench.Advance(2 * time.Second) // as if the process had stood still
+	s.bench.Settle(t, digest, httpguard.Answer{Status: 200, Body: []byte("settled")}.Response())
+	if a := <-first; a.status != 200 || string(a.body) != "settled" || a.header.Get(httpguard.HeaderReplayed) != "true" {
+		t.Errorf("%d %q %v %v", a.status, a.body, a.header, a.err)
+	}
+}
+
 // A panic for a reason of the handler's own goes on, also after its answer was refused.
 func TestPanicAfterARefusal(t *testing.T) {
 	t.Parallel()

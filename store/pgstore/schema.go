@@ -120,7 +120,10 @@ func (m *migration) run(ctx context.Context) (err error) {
 	if err := m.prepare(ctx); err != nil {
 		return err
 	}
-	_, err = m.provider.Up(ctx)
+	if _, err := m.provider.Up(ctx); err != nil {
+		return err
+	}
+	m.status.Version, err = m.version(ctx, m.db) // perhaps another process's doing
 	return err
 }
 
@@ -172,7 +175,6 @@ func (m *migration) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 		_, rollback := conn.ExecContext(ctx, "ROLLBACK")
 		return rollback // goose has told what went wrong
 	}
-	m.status.Version = version
 	_, err = conn.ExecContext(ctx, "COMMIT")
 	return err
 }

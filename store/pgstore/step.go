@@ -86,7 +86,7 @@ func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *doubt)
 	b := &pgx.Batch{}
 	s.queueChange(b, h, digest, next)
 	b.Queue("COMMIT")
-	if err := exec(ctx, conn.Conn(), b); err != nil {
+	if err := runToCommit(ctx, conn.Conn(), b); err != nil {
 		if err = sent(err); errors.Is(err, store.ErrIndeterminate) {
 			return machine.Reply{}, &doubt{previous: h.record, at: h.at, cause: err}, err
 		}
@@ -225,8 +225,8 @@ func orNull(at machine.Instant) *machine.Instant {
 	return &at
 }
 
-// exec runs a batch that ends with COMMIT, in one round trip.
-func exec(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
+// runToCommit runs a batch that ends with COMMIT, in one round trip.
+func runToCommit(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
 	results := conn.SendBatch(ctx, b)
 	moved := false
 	for _, q := range b.QueuedQueries {

@@ -1,0 +1,205 @@
+package pgstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-dev/reprise/internal/faultnet"
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// A transaction that stays open on one key, with duplicates of that key arriving: other keys are served
+// meanwhile, by hot path and by steps, and whoever asks for the busy key is told nothing but that.
+func TestABusyKeyDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	s := shop.open(Options{})
+	busy := newBegin()
+	opened, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := Do(t.Context(), shop.pool, invocation(busy), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+			close(opened)
+			<-release
+			return placeOrder(ctx, tx, busy.Scope.Digest)
+		})
+		ended <- err
+	}()
+	<-opened
+	var duplicates, others sync.WaitGroup
+	for range 40 {
+		duplicates.Go(func() {
+			reply, err := s.Apply(t.Context(), anotherCaller(busy))
+			if err != nil || reply.Outcome != machine.Replay {
+				t.Errorf("a duplicate: %v, %v", reply.Outcome, err)
+			}
+		})
+	}
+	for range 40 {
+		others.Go(func() {
+			begin := newBegin()
+			want(t, s, machine.Acquired, begin)
+			hold := completion(begin, nil).Hold
+			renewed := want(t, s, machine.Renewed, machine.Renew{Hold: hold, Lease: time.Minute})
+			done := completion(begin, nil)
+			done.Revision = renewed.Revision
+			want(t, s, machine.CompletedNow, done)
+		})
+	}
+	others.Wait() // while the transaction is open
+	short, cancel := context.WithCancel(t.Context())
+	cancelled := make(chan error, 1)
+	go func() {
+		_, err := s.Apply(short, anotherCaller(busy))
+		cancelled <- err
+	}()
+	cancel()
+	if err := <-cancelled; !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
+		t.Errorf("a duplicate that gave up: %v", err)
+	}
+	if _, err := shop.order(anotherCaller(busy)); err == nil {
+		t.Error("an effect on a busy key")
+	} else {
+		refused(t, err, machine.InProgress)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	duplicates.Wait()
+}
+
+// One key many times in a group: one gets it.
+func TestDuplicatesInAGroup(t *testing.T) {
+	t.Parallel()
+	s := newDatabase(t).open(Options{})
+	for range 10 {
+		begin := newBegin()
+		outcomes := make(chan machine.Outcome, 60)
+		var group sync.WaitGroup
+		for range cap(outcomes) {
+			group.Go(func() { outcomes <- apply(t, s, anotherCaller(begin)).Outcome })
+		}
+		group.Wait()
+		close(outcomes)
+		got := map[machine.Outcome]int{}
+		for o := range outcomes {
+			got[o]++
+		}
+		if got[machine.Acquired] != 1 || got[machine.InProgress] != 59 {
+			t.Fatalf("outcomes: %v", got)
+		}
+	}
+}
+
+// Replies of whole groups are lost, before and after they took effect: each caller gets the truth about
+// its own command, and a reply that was settled is like one that came.
+func TestLostGroupsAreSettled(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true})
+	d := prepare(t, server.Database(t), DefaultSchema)
+	proxy := faultnet.New(t, server.Addr(), faultnet.Postgres())
+	s, err := Open(t.Context(), proxy.Through(d.dsn), Options{MaxConns: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.SetPlan(faultnet.Random(1, 12, faultnet.ReplyLost(), faultnet.ReplyCut(), faultnet.RequestLost(), faultnet.RequestCut()))
+	var group sync.WaitGroup
+	for caller := range 24 {
+		group.Go(func() {
+			for i := range 12 {
+				begin := newBegin()
+				answer := []byte(fmt.Sprint(caller, i))
+				truth(t, s, begin, machine.Acquired)
+				truth(t, s, completion(begin, answer), machine.CompletedNow)
+				if reply := truth(t, s, anotherCaller(begin), machine.Replay); !bytes.Equal(reply.Response.Data, answer) {
+					t.Errorf("replayed %q, recorded %q", reply.Response.Data, answer)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if proxy.Struck() < 20 {
+		t.Errorf("only %d messages were struck", proxy.Struck())
+	}
+	proxy.SetPlan(faultnet.None)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// truth applies a command until it is answered. Unless an error said that it may have been applied, the
+// outcome is that of a first try.
+func truth(t *testing.T, s *Store, command machine.Command, outcome machine.Outcome) machine.Reply {
+	doubt := false
+	for t.Context().Err() == nil {
+		reply, err := s.Apply(t.Context(), command)
+		switch {
+		case err == nil && reply.Outcome != outcome && !doubt:
+			t.Errorf("%v: %v, want %v", command.Kind(), reply.Outcome, outcome)
+			return reply
+		case err == nil:
+			return reply
+		case errors.Is(err, store.ErrIndeterminate):
+			doubt = true
+		case !errors.Is(err, store.ErrUnavailable):
+			t.Errorf("%v: %v", command.Kind(), err)
+			return reply
+		}
+	}
+	return machine.Reply{}
+}
+
+// A lost reply to a lone command of each path is settled within the call: the caller sees what a direct
+// success looks like (case O31).
+func TestALostReplyIsLikeOneThatCame(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true})
+	d := prepare(t, server.Database(t), DefaultSchema)
+	proxy := faultnet.New(t, server.Addr(), faultnet.Postgres())
+	s, err := Open(t.Context(), proxy.Through(d.dsn), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	direct := d.open(Options{})
+	for name, fault := range map[string]faultnet.Fault{"after": faultnet.ReplyLost(), "before": faultnet.RequestLost()} {
+		// What is struck is a request of the command, by number, on a connection that has prepared all.
+		lose := func(n int, outcome machine.Outcome, command machine.Command) machine.Reply {
+			t.Helper()
+			proxy.SetPlan(faultnet.None)
+			warm := newBegin()
+			want(t, s, machine.Acquired, warm)
+			want(t, s, machine.Renewed, machine.Renew{Hold: completion(warm, nil).Hold, Lease: time.Minute})
+			done := completion(warm, nil)
+			done.Revision = 2
+			want(t, s, machine.CompletedNow, done)
+			proxy.SetPlan(faultnet.Nth(n, fault))
+			reply := want(t, s, outcome, command)
+			if proxy.Struck() == 0 {
+				t.Errorf("%s, %v: nothing was struck", name, command.Kind())
+			}
+			record, err := direct.Apply(t.Context(), machine.Inspect{Scope: command.Target()})
+			if err != nil || record.Revision != reply.Revision || record.LeaseEnd != reply.LeaseEnd || record.Finished != reply.Finished {
+				t.Errorf("%s, %v: told %+v, recorded %+v: %v", name, command.Kind(), reply, record, err)
+			}
+			return reply
+		}
+		begin := newBegin()
+		hold := completion(begin, nil).Hold
+		reply := lose(1, machine.Acquired, begin)
+		hold.Revision = reply.Revision
+		reply = lose(2, machine.Renewed, machine.Renew{Hold: hold, Lease: time.Minute})
+		done := completion(begin, []byte("answer"))
+		done.Revision = reply.Revision
+		lose(1, machine.CompletedNow, done)
+	}
+}

@@ -1,0 +1,132 @@
+package pgstore
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// childEnv makes the test binary be another process on the same database; its value is what to do. The
+// arguments are the DSN and a digest.
+const childEnv = "PGSTORE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	work, ok := map[string]func(dsn string, digest machine.Digest) error{
+		"burst": childBurst, "migrate": childMigrate, "orders": childOrders,
+	}[os.Getenv(childEnv)]
+	if !ok {
+		os.Exit(m.Run())
+	}
+	digest, err := machine.ParseDigest(os.Args[2])
+	if err == nil {
+		err = work(os.Args[1], digest)
+	}
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+}
+
+// child returns the test binary as another process.
+func child(t *testing.T, what, dsn string, digest machine.Digest) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], dsn, digest.String())
+	cmd.Env = append(os.Environ(), childEnv+"="+what)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// ready tells the parent that all is prepared, and waits for it to say go.
+func ready() error {
+	fmt.Println("ready")
+	_, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	return err
+}
+
+// childBurst begins one key from many goroutines, and says what each was told.
+func childBurst(dsn string, digest machine.Digest) error {
+	s, err := Open(context.Background(), dsn, Options{})
+	if err != nil {
+		return err
+	}
+	if err := ready(); err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	outcomes := make(chan string, 100)
+	for range cap(outcomes) {
+		group.Go(func() {
+			begin := newBegin()
+			begin.Scope.Digest = digest
+			reply, err := s.Apply(context.Background(), begin)
+			if err != nil {
+				outcomes <- err.Error()
+				return
+			}
+			outcomes <- reply.Outcome.String()
+		})
+	}
+	group.Wait()
+	close(outcomes)
+	for outcome := range outcomes {
+		fmt.Println(outcome)
+	}
+	return s.Close()
+}
+
+// childMigrate prepares the schema.
+func childMigrate(dsn string, _ machine.Digest) error {
+	if err := ready(); err != nil {
+		return err
+	}
+	status, err := Migrate(context.Background(), dsn)
+	if err == nil {
+		fmt.Println("version", status.Version)
+	}
+	return err
+}
+
+// childOrders places orders, each under a key of its own, until it is killed, and says which were
+// acknowledged.
+func childOrders(dsn string, _ machine.Digest) error {
+	a, err := parseAddress(dsn)
+	if err != nil {
+		return err
+	}
+	pool, err := pgxpool.New(context.Background(), a.server.String())
+	if err != nil {
+		return err
+	}
+	acknowledged, failed := make(chan machine.Digest), make(chan error)
+	for range 4 {
+		go func() {
+			for {
+				begin := newBegin()
+				_, err := Do(context.Background(), pool, invocation(begin), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+					return placeOrder(ctx, tx, begin.Scope.Digest)
+				})
+				if err != nil {
+					failed <- err
+				}
+				acknowledged <- begin.Scope.Digest
+			}
+		}()
+	}
+	for {
+		select {
+		case digest := <-acknowledged:
+			fmt.Println(digest)
+		case err := <-failed:
+			return err
+		}
+	}
+}

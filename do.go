@@ -100,9 +100,11 @@ func (g *Guard) acquire(ctx context.Context, call Call, began time.Time) (*Run, 
 
 // run runs the action, with the heartbeat beside it, and records what comes of it.
 func (r *Run) run(ctx context.Context, d flow.Directive, action Action) (outcome Outcome, err error) {
-	ctx, r.cancel = context.WithCancelCause(ctx)
-	defer r.cancel(nil)
-	r.startHeart(d.For)
+	r.context.Context = ctx
+	defer r.context.end()
+	ctx = &r.context
+	r.heart.run = r
+	r.guard.pacemaker.schedule(&r.heart, r.began.Add(r.looked+d.For))
 	returned := false
 	defer func() {
 		if !returned { // a panic, or the end of the goroutine: it goes on after this
@@ -116,7 +118,7 @@ func (r *Run) run(ctx context.Context, d flow.Directive, action Action) (outcome
 
 // conclude stops the heartbeat and records what came of the action.
 func (r *Run) conclude(ctx context.Context, response Response, cause error, reason string) (Outcome, error) {
-	r.stopHeart()
+	r.guard.pacemaker.stop(&r.heart)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.early != nil {
@@ -240,9 +242,9 @@ type Run struct {
 	invocation
 	call Call
 
-	mu     sync.Mutex // held by whoever drives the flow while the action runs
-	early  *early
-	begun  bool // Start has let the action begin
-	cancel context.CancelCauseFunc
-	heart  heart
+	mu      sync.Mutex // held by whoever drives the flow while the action runs
+	early   *early
+	begun   bool        // Start has let the action begin
+	context lazyContext // the action's
+	heart   heart
 }

@@ -15,10 +15,11 @@ import (
 // Guard runs actions so that the same call takes effect once. It is safe for concurrent use; several
 // guards, in any number of processes, may share a store.
 type Guard struct {
-	store   store.Store
-	watcher store.Watcher // nil: who waits polls
-	policy  Policy
-	ring    ring
+	store     store.Store
+	watcher   store.Watcher // nil: who waits polls
+	policy    Policy
+	ring      ring
+	pacemaker pacemaker
 
 	// life ends when Close has waited long enough, and with it what goes on in the background.
 	life        context.Context

@@ -101,7 +101,7 @@ func (v *invocation) advance(ctx context.Context, d flow.Directive) flow.Directi
 
 // apply sends one command, bounded by the policy's time-out.
 func (v *invocation) apply(ctx context.Context, c machine.Command) (machine.Reply, *flow.Failure) {
-	bounded := newExchange(ctx, v.began.Add(v.looked+v.guard.policy.CommandTimeout))
+	bounded := &lazyContext{Context: ctx, deadline: v.began.Add(v.looked + v.guard.policy.CommandTimeout)}
 	defer bounded.end()
 	reply, err := v.guard.store.Apply(bounded, c)
 	if err == nil {

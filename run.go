@@ -2,8 +2,6 @@ package reprise
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"github.com/reprise-dev/reprise/internal/flow"
 	"github.com/reprise-dev/reprise/machine"
@@ -50,7 +48,7 @@ func (r *Run) Start(ctx context.Context) error {
 		return nil
 	}
 	err := &Error{Kind: ErrLeaseLost, Digest: r.digest(), Detail: "the action must not begin", Cause: r.failure}
-	r.cancel(err)
+	r.context.cancel(err)
 	return err
 }
 
@@ -59,7 +57,7 @@ func (r *Run) Start(ctx context.Context) error {
 // own: the key was given to another invocation, was settled, or nobody knows. What the action returns
 // afterwards is not recorded.
 func (r *Run) Complete(ctx context.Context, response Response) error {
-	r.stopHeart()
+	r.guard.pacemaker.stop(&r.heart)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.early == nil {
@@ -79,83 +77,4 @@ func (r *Run) Recorded() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.early != nil && r.early.outcome.Recorded
-}
-
-// heart renews the lease while the action runs. It costs a timer; a goroutine only when it beats.
-type heart struct {
-	timer *time.Timer
-
-	mu      sync.Mutex
-	stopped bool
-	abort   context.CancelFunc // of the renewal in flight
-}
-
-func (r *Run) startHeart(after time.Duration) {
-	r.heart.mu.Lock()
-	defer r.heart.mu.Unlock()
-	r.heart.timer = time.AfterFunc(after, r.beat)
-}
-
-// stopHeart ends the heartbeat. A renewal in flight is cut short: the recording that follows finds out
-// whether it arrived.
-func (r *Run) stopHeart() {
-	r.heart.mu.Lock()
-	defer r.heart.mu.Unlock()
-	r.heart.timer.Stop()
-	r.heart.stopped = true
-	if r.heart.abort != nil {
-		r.heart.abort()
-	}
-}
-
-// renewing returns the context of a renewal, unless the heartbeat was stopped.
-func (h *heart) renewing() (context.Context, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stopped {
-		return nil, false
-	}
-	ctx, abort := context.WithCancel(context.Background())
-	h.abort = abort
-	return ctx, true
-}
-
-func (r *Run) beat() {
-	if !r.mu.TryLock() {
-		// A late start is under way, or the action has ended.
-		r.heart.schedule(r.Lease / 20)
-		return
-	}
-	defer r.mu.Unlock()
-	ctx, ok := r.heart.renewing()
-	if !ok {
-		return
-	}
-	defer r.heart.abort()
-	d := r.flow.Beat(r.now())
-	if d.Verb == flow.Send {
-		// A renewal that hangs must not keep the action from being told that the lease is over.
-		ctx, giveUp := context.WithTimeout(ctx, d.For)
-		defer giveUp()
-		reply, failure := r.apply(ctx, r.command(d))
-		if failure != nil {
-			d = r.flow.BeatFailed(r.now(), *failure)
-		} else {
-			d = r.flow.BeatReplied(r.now(), reply)
-		}
-	}
-	switch d.Verb {
-	case flow.Idle:
-		r.heart.schedule(d.For)
-	case flow.Cancel:
-		r.cancel(ErrLeaseLost)
-	}
-}
-
-func (h *heart) schedule(after time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.stopped {
-		h.timer.Reset(after)
-	}
 }

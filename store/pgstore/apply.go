@@ -76,23 +76,27 @@ func (s *Store) glance(ctx context.Context, command machine.Command) (glimpse, e
 // claim runs a Claim, or a Begin around it. Whether it tries to make a record first, or looks for one
 // first, follows what the last claim met: either is right, and a wrong guess costs a round trip.
 func (s *Store) claim(ctx context.Context, c machine.Claim, command machine.Command) (machine.Reply, error) {
-	tried := false
-	if !s.replays.Load() {
+	makeFirst := !s.replays.Load()
+	var failure error
+	if makeFirst {
 		reply, done, err := s.make(ctx, c, command)
-		if done || err != nil {
+		if done || err != nil && (ctx.Err() != nil || store.Classify(err) != store.ErrUnavailable) {
 			return reply, err
 		}
-		tried = true
+		failure = err // a server that cannot write may still have the answer
 	}
 	seen, err := s.glance(ctx, command)
-	if err != nil {
+	switch {
+	case err != nil:
 		return machine.Reply{}, err
+	case seen.final:
+		s.replays.Store(true)
+		return seen.reply, nil
+	case failure != nil:
+		return machine.Reply{}, failure
 	}
 	s.replays.Store(seen.record != nil)
-	if seen.final {
-		return seen.reply, nil
-	}
-	if seen.record == nil && !tried {
+	if seen.record == nil && !makeFirst {
 		reply, done, err := s.make(ctx, c, command)
 		if done || err != nil {
 			return reply, err

@@ -43,7 +43,7 @@ func run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "prove: %s\n", p.what)
 		r := p.run(ctx)
 		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted; %s was not written", *out)
+			return fmt.Errorf("interrupted; %s has what was done before", *out)
 		}
 		if !r.ok {
 			failed++
@@ -51,10 +51,11 @@ func run(ctx context.Context) error {
 		} else {
 			fmt.Fprintf(os.Stderr, "prove: ok, %s, %v\n", r.tried(), r.took)
 		}
+		// Written after each proof: some take long, and what was found is not to be lost with the rest.
 		results = append(results, r)
-	}
-	if err := os.WriteFile(*out, []byte(page(results)), 0o644); err != nil {
-		return err
+		if err := os.WriteFile(*out, []byte(page(results)), 0o644); err != nil {
+			return err
+		}
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d proofs failed", failed, len(results))

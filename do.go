@@ -100,20 +100,19 @@ func (g *Guard) acquire(ctx context.Context, call Call, began time.Time) (*Run, 
 
 // run runs the action, with the heartbeat beside it, and records what comes of it.
 func (r *Run) run(ctx context.Context, d flow.Directive, action Action) (outcome Outcome, err error) {
-	r.context.Context = ctx
+	r.context.under(ctx)
 	defer r.context.end()
-	ctx = &r.context
 	r.heart.run = r
 	r.guard.pacemaker.schedule(&r.heart, r.began.Add(r.looked+d.For))
 	returned := false
 	defer func() {
 		if !returned { // a panic, or the end of the goroutine: it goes on after this
-			r.conclude(ctx, Response{}, nil, reasonPanic)
+			r.conclude(&r.context, Response{}, nil, reasonPanic)
 		}
 	}()
-	response, cause := action(ctx, r)
+	response, cause := action(&r.context, r)
 	returned = true
-	return r.conclude(ctx, response, cause, "")
+	return r.conclude(&r.context, response, cause, "")
 }
 
 // conclude stops the heartbeat and records what came of the action.

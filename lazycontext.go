@@ -22,6 +22,9 @@ type openContext struct {
 	cancel context.CancelCauseFunc
 }
 
+// under gives the context its parent, before anybody else sees it.
+func (l *lazyContext) under(parent context.Context) { l.Context = parent }
+
 // open makes the standard library's context, once.
 func (l *lazyContext) open() *openContext {
 	if o := l.opened.Load(); o != nil {

@@ -151,7 +151,7 @@ type ending struct {
 	remember int64
 }
 
-func (e effectStatements) ending(invocation *store.Invocation, candidate int, begun *machine.Record, response machine.Response) (ending, error) {
+func (s effectStatements) ending(invocation *store.Invocation, candidate int, begun *machine.Record, response machine.Response) (ending, error) {
 	next, reply := invocation.Finish(candidate, begun, response, begun.Claimed)
 	if reply.Outcome != machine.CompletedNow {
 		return ending{}, fmt.Errorf("the action's answer cannot be recorded: %v: %s", reply.Outcome, reply.Reason)

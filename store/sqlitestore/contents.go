@@ -91,7 +91,7 @@ func (c contents) check(path string, options Options, latest int64) error {
 	if err := c.refuse(path, options.MustExist); err != nil {
 		return err
 	}
-	next := ""
+	var next string
 	switch {
 	case options.NoMigration && c.version < latest:
 		next = "run `reprise migrate up` first"

@@ -2,12 +2,15 @@ package pgstore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
@@ -26,6 +29,11 @@ type bench struct {
 const bareTable = `CREATE TABLE bare (id bigserial, digest bytea NOT NULL, state int NOT NULL, fingerprint bytea NOT NULL, answer bytea);
 CREATE UNIQUE INDEX ON bare (digest);
 CREATE TABLE orders (id bigserial PRIMARY KEY, what text NOT NULL)`
+
+const (
+	bareInsert = "INSERT INTO bare (digest, state, fingerprint) VALUES ($1, 1, $2) ON CONFLICT DO NOTHING"
+	bareUpdate = "UPDATE bare SET state = 2, answer = $2 WHERE digest = $1 AND state = 1"
+)
 
 // newBench makes one. Bare statements get as many connections as serve them best here.
 func newBench(b *testing.B, callers int) *bench {
@@ -65,11 +73,11 @@ func (b *bench) operate() machine.Begin {
 // operateBare does the same with two statements, each a transaction.
 func (b *bench) operateBare() machine.Begin {
 	begin := newBegin()
-	_, err := b.bare.Exec(b.Context(), "INSERT INTO bare (digest, state, fingerprint) VALUES ($1, 1, $2) ON CONFLICT DO NOTHING", begin.Scope.Digest[:], begin.Scope.Digest[:])
+	_, err := b.bare.Exec(b.Context(), bareInsert, begin.Scope.Digest[:], begin.Scope.Digest[:])
 	if err != nil {
 		b.Error(err)
 	}
-	_, err = b.bare.Exec(b.Context(), "UPDATE bare SET state = 2, answer = $2 WHERE digest = $1 AND state = 1", begin.Scope.Digest[:], answer256)
+	_, err = b.bare.Exec(b.Context(), bareUpdate, begin.Scope.Digest[:], answer256)
 	if err != nil {
 		b.Error(err)
 	}
@@ -151,6 +159,102 @@ func BenchmarkReplay(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkEffect is Do with one business row, against the same written by hand in three round trips, and
+// against the business row alone.
+func BenchmarkEffect(b *testing.B) {
+	for _, n := range []int{1, 64} {
+		bench := newBench(b, n)
+		effect := func() {
+			_, err := Do(b.Context(), bench.bare, invocation(newBegin()), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+				_, err := tx.Exec(ctx, bareOrder, "a book")
+				return machine.NewResponse("http/1", answer256), err
+			})
+			if err != nil {
+				b.Error(err)
+			}
+		}
+		b.Run(fmt.Sprintf("callers=%d/by-hand", n), func(b *testing.B) {
+			compare(b, n, effect, func() { bench.byHand() })
+		})
+		b.Run(fmt.Sprintf("callers=%d/row-alone", n), func(b *testing.B) {
+			compare(b, n, effect, func() {
+				if _, err := bench.bare.Exec(b.Context(), bareOrder, "a book"); err != nil {
+					b.Error(err)
+				}
+			})
+		})
+	}
+}
+
+const bareOrder = "INSERT INTO orders (what) VALUES ($1)"
+
+// byHand is what Do does, as somebody would write it who knows how to save round trips.
+func (b *bench) byHand() {
+	conn, err := b.bare.Acquire(b.Context())
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	defer conn.Release()
+	digest := newBegin().Scope.Digest
+	first, last := &pgx.Batch{}, &pgx.Batch{}
+	first.Queue("BEGIN")
+	first.Queue(bareInsert, digest[:], digest[:])
+	last.Queue(bareUpdate, digest[:], answer256)
+	last.Queue("COMMIT")
+	err = conn.SendBatch(b.Context(), first).Close()
+	if err == nil {
+		_, err = conn.Exec(b.Context(), bareOrder, "a book")
+	}
+	if err == nil {
+		err = conn.SendBatch(b.Context(), last).Close()
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
+// BenchmarkPurge is operations at 64 callers while expired records are purged, against the same without.
+func BenchmarkPurge(b *testing.B) {
+	bench := newBench(b, 64)
+	bench.exec("INSERT INTO reprise.reprise_answered SELECT gen_random_uuid(), gen_random_uuid(), 1, i, 'x', 'x' FROM generate_series(1, 1000000) i")
+	const round = 3 * time.Second
+	var ratios []float64
+	purged := 0
+	for b.Loop() {
+		before := bench.during(round, func(ctx context.Context) { <-ctx.Done() })
+		after := bench.during(round, func(ctx context.Context) {
+			for ctx.Err() == nil {
+				n, _ := bench.store.Purge(ctx, 10_000)
+				purged += n
+			}
+		})
+		ratios = append(ratios, after/before)
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "ratio")
+	b.ReportMetric(float64(purged)/(float64(len(ratios))*round.Seconds()), "purged/s")
+}
+
+// during returns how many operations a second 64 callers do while something else goes on.
+func (b *bench) during(d time.Duration, meanwhile func(ctx context.Context)) float64 {
+	ctx, cancel := context.WithTimeout(b.Context(), d)
+	defer cancel()
+	var group sync.WaitGroup
+	var done atomic.Int64
+	for range 64 {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				b.operate()
+				done.Add(1)
+			}
+		})
+	}
+	meanwhile(ctx)
+	group.Wait()
+	return float64(done.Load()) / d.Seconds()
 }
 
 // BenchmarkRecordSize reports the bytes that a completed record takes with its indexes.

@@ -59,10 +59,50 @@ CREATE FUNCTION reprise_clock(at timestamptz) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS 'SELECT at';
 
--- An instant of the store's clock.
+-- An instant of the store's clock. Called immutable it would not be inlined, and be slow.
 CREATE FUNCTION reprise_instant(at timestamptz) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (extract(epoch FROM reprise_clock(at)) * 1000000)::bigint;
+
+-- +goose StatementBegin
+-- Makes a new record and returns its time, or only returns the time if it is out of its bounds. NULL: there
+-- is a record, or its key is held.
+CREATE FUNCTION reprise_begin(
+    new_head uuid, new_tail uuid, new_lock bigint, new_record bytea, new_forget bigint, new_before bigint, new_from bigint
+) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path FROM CURRENT
+SET enable_seqscan = off
+AS $$
+DECLARE
+    moment bigint;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'reprise_begin needs READ COMMITTED, not %', current_setting('transaction_isolation')
+            USING HINT = 'set default_transaction_isolation = ''read committed'' for the role of this connection';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(new_lock) THEN
+        RETURN NULL;
+    END IF;
+    moment := reprise_instant(clock_timestamp());
+    IF new_before <> 0 AND moment >= new_before OR moment < new_from THEN
+        IF EXISTS (SELECT FROM reprise_answered WHERE head = new_head AND tail = new_tail)
+            OR EXISTS (SELECT FROM reprise_open WHERE head = new_head AND tail = new_tail) THEN
+            RETURN NULL;
+        END IF;
+        RETURN moment;
+    END IF;
+    INSERT INTO reprise_open (head, tail, claimed_at, forget_at, record)
+    SELECT new_head, new_tail, moment, moment + new_forget, new_record
+    WHERE NOT EXISTS (SELECT FROM reprise_answered WHERE head = new_head AND tail = new_tail)
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        RETURN moment;
+    END IF;
+    RETURN NULL;
+END
+$$;
+-- +goose StatementEnd
 
 -- +goose StatementBegin
 -- Writes a group: new records (new_…) where there is none, and answers (end_…) where the record is still

@@ -1,0 +1,1 @@
+SELECT reprise.reprise_begin($1, $2, $3, $4, $5, $6, $7)

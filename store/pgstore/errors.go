@@ -119,12 +119,15 @@ func absent(err error) bool {
 	return false
 }
 
-// own reports whether an error is about one statement's values, so that the others of its group are better
-// tried without it. What the whole server says is said to each anyway.
+// own reports whether an error is about a group or one of its commands, so that each is better tried by
+// itself. What the whole server says would be said to each again.
 func own(err error) bool {
 	code := sqlState(err)
-	if code == "" || inDoubt[code] {
+	switch {
+	case code == "" || inDoubt[code]:
 		return false
+	case code == "53200": // no locks left for so many keys at once: one by one they may do
+		return true
 	}
 	for _, class := range []string{"08", "25", "28", "3D", "3F", "42", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {

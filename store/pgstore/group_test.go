@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -137,14 +139,14 @@ func TestLostGroupsAreSettled(t *testing.T) {
 }
 
 // truth applies a command until it is answered. Unless an error said that it may have been applied, the
-// outcome is that of a first try.
-func truth(t *testing.T, s *Store, command machine.Command, outcome machine.Outcome) machine.Reply {
+// outcome is one of those of a first try.
+func truth(t *testing.T, s *Store, command machine.Command, outcomes ...machine.Outcome) machine.Reply {
 	doubt := false
 	for t.Context().Err() == nil {
 		reply, err := s.Apply(t.Context(), command)
 		switch {
-		case err == nil && reply.Outcome != outcome && !doubt:
-			t.Errorf("%v: %v, want %v", command.Kind(), reply.Outcome, outcome)
+		case err == nil && !slices.Contains(outcomes, reply.Outcome) && !doubt:
+			t.Errorf("%v: %v, want %v", command.Kind(), reply.Outcome, outcomes)
 			return reply
 		case err == nil:
 			return reply
@@ -201,5 +203,95 @@ func TestALostReplyIsLikeOneThatCame(t *testing.T) {
 		done := completion(begin, []byte("answer"))
 		done.Revision = reply.Revision
 		lose(1, machine.CompletedNow, done)
+	}
+}
+
+// Because a caller that is told "there is no record, and none may be made any more" goes on to another
+// record of the same key: it is told so only when nobody is just making this one.
+func TestBarredIsSaidUnderTheLock(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	s := shop.open(Options{})
+	now := want(t, s, machine.NotFound, machine.Inspect{Scope: newBegin().Scope}).At
+	key := newBegin()
+	opened, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := Do(t.Context(), shop.pool, invocation(key), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+			close(opened)
+			<-release
+			return placeOrder(ctx, tx, key.Scope.Digest)
+		})
+		ended <- err
+	}()
+	<-opened
+	for _, lookFirst := range []bool{false, true} {
+		s.replays.Store(lookFirst)
+		late := anotherCaller(key)
+		late.CreateBefore = now
+		ctx, cancel := context.WithCancel(t.Context())
+		told := make(chan error, 1)
+		go func() {
+			reply, err := s.Apply(ctx, late)
+			if err == nil {
+				err = fmt.Errorf("told %v while the record is being made", reply.Outcome)
+			}
+			told <- err
+		}()
+		for s.waiting() == 0 && len(told) == 0 {
+			runtime.Gosched()
+		}
+		cancel()
+		if err := <-told; !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%v", err)
+		}
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	late := anotherCaller(key)
+	late.CreateBefore = now
+	want(t, s, machine.Replay, late)
+	late = newBegin()
+	late.CreateBefore = now
+	want(t, s, machine.Barred, late)
+}
+
+// waiting returns how many keys somebody steps on or waits for.
+func (s *Store) waiting() int {
+	s.turns.mu.Lock()
+	defer s.turns.mu.Unlock()
+	return len(s.turns.keys)
+}
+
+// A store that is closed gives up those who wait for a key that is held.
+func TestCloseGivesUpWhoWaits(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s, err := Open(t.Context(), d.dsn, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := newBegin()
+	tx, err := d.connect().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), s.sql.lock, lockOf(begin.Scope.Digest)); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() {
+		_, err := s.Apply(context.WithoutCancel(t.Context()), begin)
+		told <- err
+	}()
+	for s.waiting() == 0 {
+		runtime.Gosched()
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-told; !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
+		t.Errorf("%v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/goleak"
 
 	"github.com/reprise-dev/reprise/machine"
 )
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 		"burst": childBurst, "migrate": childMigrate, "orders": childOrders,
 	}[os.Getenv(childEnv)]
 	if !ok {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	}
 	digest, err := machine.ParseDigest(os.Args[2])
 	if err == nil {

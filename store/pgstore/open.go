@@ -67,6 +67,7 @@ type Store struct {
 
 	life    context.Context // ends when Close has waited for the commands under way
 	end     context.CancelFunc
+	closing chan struct{} // closed when Close begins
 	mu      sync.Mutex
 	closed  bool
 	running sync.WaitGroup // commands under way
@@ -100,7 +101,7 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 	if !a.server.Query().Has("pool_max_conns") {
 		config.MaxConns = 16
 	}
-	s := &Store{address: a, options: options.withDefaults(config.MaxConns)}
+	s := &Store{address: a, options: options.withDefaults(config.MaxConns), closing: make(chan struct{})}
 	if s.sql, err = newQueries(a.schema); err != nil {
 		return nil, err
 	}
@@ -171,9 +172,13 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	return status.check(s.address)
 }
 
-// Close implements [store.Store]. It waits for the commands under way.
+// Close implements [store.Store]. It waits for the commands under way. Those that wait for a key which
+// somebody holds are given up: they have changed nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
+	if !s.closed {
+		close(s.closing)
+	}
 	s.closed = true
 	s.mu.Unlock()
 	s.running.Wait()

@@ -15,6 +15,9 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
+// oldestServer is the server_version_num of the oldest PostgreSQL that understands the schema.
+const oldestServer = 140000
+
 // SchemaStatus says which schema a database has.
 type SchemaStatus struct {
 	// Version is the database's; 0 is none.
@@ -49,7 +52,7 @@ func (s SchemaStatus) check(a address) error {
 func Migrate(ctx context.Context, dsn string) (status SchemaStatus, err error) {
 	err = withMigration(ctx, dsn, func(m *migration) error {
 		if err := m.run(ctx); err != nil {
-			return fmt.Errorf("prepare %v: %w", m.address, unsent(ctx, err))
+			return fmt.Errorf("prepare %v: %w", m.address, schemaError(ctx, err))
 		}
 		status = m.status
 		return status.check(m.address)
@@ -112,6 +115,14 @@ func withMigration(ctx context.Context, dsn string, work func(*migration) error)
 	return work(m)
 }
 
+// schemaError translates an error of a migration, which has left nothing.
+func schemaError(ctx context.Context, err error) error {
+	if errors.Is(err, store.ErrSchema) {
+		return err
+	}
+	return unsent(ctx, err)
+}
+
 func (m *migration) run(ctx context.Context) (err error) {
 	if m.status.Version, err = m.version(ctx, m.db); err != nil || !m.status.Pending() {
 		return err
@@ -139,8 +150,12 @@ func (m *migration) prepare(ctx context.Context) error {
 		return err
 	}
 	var schema, table bool
-	if err := tx.QueryRowContext(ctx, m.sql.schemaExists, m.address.schema).Scan(&schema, &table); err != nil {
+	var server int
+	if err := tx.QueryRowContext(ctx, m.sql.schemaExists, m.address.schema).Scan(&schema, &table, &server); err != nil {
 		return err
+	}
+	if server < oldestServer {
+		return fmt.Errorf("%w: the server is PostgreSQL %d, and %d or newer is needed", store.ErrSchema, server/10000, oldestServer/10000)
 	}
 	if !schema {
 		if _, err := tx.ExecContext(ctx, m.sql.createSchema); err != nil {

@@ -47,6 +47,11 @@ func (s *Store) step(ctx context.Context, command machine.Command, d *doubt) (ma
 		if !wait.sleep(ctx) {
 			return machine.Reply{}, d.or(store.Unavailable(errors.Join(context.Cause(ctx), err)))
 		}
+		select {
+		case <-s.closing:
+			return machine.Reply{}, d.or(store.Unavailable(errClosed))
+		default:
+		}
 	}
 }
 

@@ -45,6 +45,8 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("the key is in progress until %v: try again after that", r.Reply.LeaseEnd)
 	case machine.RecoveryRequired:
 		return fmt.Sprintf("nobody knows whether the key's effect happened (%s): look with `reprise ops show %v`", r.Reply.Reason, r.Scope.Digest)
+	case machine.Barred:
+		return "the invocation is too old to make a record: prepare another, and run all of it again"
 	case machine.Invalid:
 		return "the invocation is invalid: " + r.Reply.Reason
 	}

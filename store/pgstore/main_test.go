@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 		"burst": childBurst, "migrate": childMigrate, "orders": childOrders,
 	}[os.Getenv(childEnv)]
 	if !ok {
-		goleak.VerifyTestMain(m)
+		// The server that all tests share ends with the process.
+		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/reprise-dev/reprise/internal/servicetest.(*serverLog).collect"))
 	}
 	digest, err := machine.ParseDigest(os.Args[2])
 	if err == nil {

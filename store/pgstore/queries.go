@@ -17,7 +17,7 @@ type queries struct {
 	// Reading and writing records.
 	look, lookAnswered, lookMany, begin, end, commit, lock, load       string
 	insertOpen, updateOpen, deleteOpen, insertAnswered, deleteAnswered string
-	insertEffect, now                                                  string
+	now                                                                string
 	// Waiting for changes.
 	awaitEnd, notify string
 	// Bulk.
@@ -36,7 +36,7 @@ func newQueries(schema string) (*queries, error) {
 		"look": &q.look, "look_answered": &q.lookAnswered, "look_many": &q.lookMany, "begin": &q.begin, "end": &q.end, "commit": &q.commit, "lock": &q.lock, "load": &q.load,
 		"insert_open": &q.insertOpen, "update_open": &q.updateOpen, "delete_open": &q.deleteOpen,
 		"insert_answered": &q.insertAnswered, "delete_answered": &q.deleteAnswered,
-		"insert_effect": &q.insertEffect, "now": &q.now,
+		"now":       &q.now,
 		"await_end": &q.awaitEnd, "notify": &q.notify,
 		"list": &q.list, "list_answers": &q.listAnswers, "scan_open": &q.scanOpen, "scan_answered": &q.scanAnswered,
 		"purge_open": &q.purgeOpen, "purge_answered": &q.purgeAnswered,

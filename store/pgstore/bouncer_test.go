@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -70,4 +71,33 @@ func TestBehindPgBouncer(t *testing.T) {
 	if n := shop.orders(key); n != 1 {
 		t.Errorf("%d orders", n)
 	}
+}
+
+// Sessions of the server are ended behind a PgBouncer, which tells its clients so in its own way. Each
+// caller gets the truth about its own command.
+func TestSessionsThatEndBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true})
+	dsn := server.Database(t)
+	d := prepare(t, dsn, DefaultSchema)
+	s, err := Open(t.Context(), with(t, servicetest.PgBouncer(t, dsn, servicetest.PoolTransaction), "pgbouncer", "1"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var group sync.WaitGroup
+	for caller := range 8 {
+		group.Go(func() {
+			for i := range 25 {
+				begin := newBegin()
+				truth(t, s, begin, machine.Acquired)
+				if i%5 == caller%5 {
+					server.Exec(databaseOf(t, d.dsn), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reprise'")
+				}
+				truth(t, s, completion(begin, []byte("answer")), machine.CompletedNow)
+				truth(t, s, anotherCaller(begin), machine.Replay)
+			}
+		})
+	}
+	group.Wait()
 }

@@ -20,9 +20,10 @@ var (
 // What an error of the server says about a statement that was sent. Whatever is not listed is an error of
 // the statement: it was rolled back.
 var (
-	// inDoubt are SQLSTATEs after which nobody knows whether a transaction was committed.
+	// inDoubt are SQLSTATEs, or their classes (two characters), after which nobody knows whether a
+	// transaction was committed.
 	inDoubt = map[string]bool{
-		"08007": true, // transaction resolution unknown
+		"08":    true, // connection exceptions: from a PgBouncer that has lost the server, too
 		"40003": true, // statement completion unknown
 		"57P01": true, // admin shutdown: may arrive between the commit and its confirmation
 		"57P02": true, // crash shutdown
@@ -107,8 +108,10 @@ func certain(err error) bool {
 		return true
 	}
 	code := sqlState(err)
-	return code != "" && !inDoubt[code]
+	return code != "" && !doubtful(code)
 }
+
+func doubtful(code string) bool { return inDoubt[code] || inDoubt[code[:min(2, len(code))]] }
 
 // absent reports whether an error says that the schema, or a part of it, is not there.
 func absent(err error) bool {
@@ -124,12 +127,12 @@ func absent(err error) bool {
 func own(err error) bool {
 	code := sqlState(err)
 	switch {
-	case code == "" || inDoubt[code]:
+	case code == "" || doubtful(code):
 		return false
 	case code == "53200": // no locks left for so many keys at once: one by one they may do
 		return true
 	}
-	for _, class := range []string{"08", "25", "28", "3D", "3F", "42", "53", "57", "58"} {
+	for _, class := range []string{"25", "28", "3D", "3F", "42", "53", "57", "58"} {
 		if strings.HasPrefix(code, class) {
 			return false
 		}

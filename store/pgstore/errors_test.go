@@ -24,24 +24,26 @@ func TestErrorsOfWhatWasSent(t *testing.T) {
 		err  error
 		want error
 	}{
-		"serialization failure":          {&pgconn.PgError{Code: "40001"}, store.ErrUnavailable},
-		"deadlock":                       {&pgconn.PgError{Code: "40P01"}, store.ErrUnavailable},
-		"unique violation":               {&pgconn.PgError{Code: "23505"}, store.ErrUnavailable},
-		"read-only":                      {&pgconn.PgError{Code: "25006"}, store.ErrUnavailable},
-		"disk full":                      {&pgconn.PgError{Code: "53100"}, store.ErrUnavailable},
-		"too many connections":           {&pgconn.PgError{Code: "53300"}, store.ErrUnavailable},
-		"wrong password":                 {&pgconn.PgError{Code: "28P01"}, store.ErrUnavailable},
-		"cancelled":                      {&pgconn.PgError{Code: "57014"}, store.ErrUnavailable},
-		"starting":                       {&pgconn.PgError{Code: "57P03"}, store.ErrUnavailable},
-		"no such table":                  {&pgconn.PgError{Code: "42P01"}, store.ErrUnavailable},
-		"admin shutdown":                 {&pgconn.PgError{Code: "57P01"}, store.ErrIndeterminate},
-		"crash shutdown":                 {&pgconn.PgError{Code: "57P02"}, store.ErrIndeterminate},
-		"completion unknown":             {&pgconn.PgError{Code: "40003"}, store.ErrIndeterminate},
-		"reset":                          {io.ErrUnexpectedEOF, store.ErrIndeterminate},
-		"time-out":                       {context.DeadlineExceeded, store.ErrIndeterminate},
-		"moved":                          {errMoved, store.ErrIndeterminate},
-		"wrapped, as pgx does":           {fmt.Errorf("batch: %w", &pgconn.PgError{Code: "40001"}), store.ErrUnavailable},
-		"joined with what came after it": {errors.Join(&pgconn.PgError{Code: "40001"}, io.EOF), store.ErrUnavailable},
+		"serialization failure":           {&pgconn.PgError{Code: "40001"}, store.ErrUnavailable},
+		"deadlock":                        {&pgconn.PgError{Code: "40P01"}, store.ErrUnavailable},
+		"unique violation":                {&pgconn.PgError{Code: "23505"}, store.ErrUnavailable},
+		"read-only":                       {&pgconn.PgError{Code: "25006"}, store.ErrUnavailable},
+		"disk full":                       {&pgconn.PgError{Code: "53100"}, store.ErrUnavailable},
+		"too many connections":            {&pgconn.PgError{Code: "53300"}, store.ErrUnavailable},
+		"wrong password":                  {&pgconn.PgError{Code: "28P01"}, store.ErrUnavailable},
+		"cancelled":                       {&pgconn.PgError{Code: "57014"}, store.ErrUnavailable},
+		"starting":                        {&pgconn.PgError{Code: "57P03"}, store.ErrUnavailable},
+		"no such table":                   {&pgconn.PgError{Code: "42P01"}, store.ErrUnavailable},
+		"admin shutdown":                  {&pgconn.PgError{Code: "57P01"}, store.ErrIndeterminate},
+		"of a PgBouncer without a server": {&pgconn.PgError{Code: "08P01"}, store.ErrIndeterminate},
+		"connection failure":              {&pgconn.PgError{Code: "08006"}, store.ErrIndeterminate},
+		"crash shutdown":                  {&pgconn.PgError{Code: "57P02"}, store.ErrIndeterminate},
+		"completion unknown":              {&pgconn.PgError{Code: "40003"}, store.ErrIndeterminate},
+		"reset":                           {io.ErrUnexpectedEOF, store.ErrIndeterminate},
+		"time-out":                        {context.DeadlineExceeded, store.ErrIndeterminate},
+		"moved":                           {errMoved, store.ErrIndeterminate},
+		"wrapped, as pgx does":            {fmt.Errorf("batch: %w", &pgconn.PgError{Code: "40001"}), store.ErrUnavailable},
+		"joined with what came after it":  {errors.Join(&pgconn.PgError{Code: "40001"}, io.EOF), store.ErrUnavailable},
 	} {
 		if got := store.Classify(sent(tc.err)); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
@@ -66,7 +68,7 @@ func TestErrorsOfJoinedTransactions(t *testing.T) {
 func TestErrorsOfGroups(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]bool{
-		"23505": true, "22P05": true, "53200": true, "40001": true, "57P01": false, "53100": false, "25006": false, "42P01": false, "": false,
+		"23505": true, "22P05": true, "53200": true, "40001": true, "57P01": false, "08P01": false, "53100": false, "25006": false, "42P01": false, "": false,
 	} {
 		if got := own(&pgconn.PgError{Code: code}); got != want {
 			t.Errorf("%s: %v", code, got)

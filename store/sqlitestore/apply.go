@@ -61,6 +61,11 @@ func (s *Store) glance(ctx context.Context, command machine.Command) (glimpse, e
 		now = record.Finished.Time()
 	}
 	next, reply := machine.Step(record, command, now)
+	if reply.Outcome == machine.Barred {
+		// The caller goes on to another record of the key. Somebody who was in time may be about to commit
+		// this one, so that there is none is answered only under the lock.
+		return glimpse{}, nil
+	}
 	return glimpse{reply: reply, final: next == record, absent: record == nil}, nil
 }
 

@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -25,20 +24,38 @@ type address struct {
 	bouncer bool
 }
 
+// DSN is a DSN that could be read. Printed, it is without its passwords.
+type DSN struct{ address address }
+
+// ParseDSN reads what [Open] takes, and connects to nothing. Its error repeats no password.
+func ParseDSN(dsn string) (DSN, error) {
+	a, err := parseAddress(dsn)
+	if err != nil {
+		return DSN{}, err
+	}
+	_, err = a.poolConfig()
+	return DSN{a}, err
+}
+
+// Schema is where the tables are.
+func (d DSN) Schema() string { return d.address.schema }
+
+func (d DSN) String() string { return d.address.String() }
+
 // parseAddress reads postgres://user:password@host:port/database?schema=…&pgbouncer=1 and whatever else
 // pgx understands.
 func parseAddress(dsn string) (address, error) {
 	u, err := url.Parse(dsn)
-	if err != nil {
-		// The error of net/url quotes the whole DSN, with its password.
-		var e *url.Error
-		if errors.As(err, &e) {
-			err = e.Err
-		}
-		return address{}, fmt.Errorf("the store's DSN cannot be read, expected postgres://user:password@host/database?schema=%s: %w", DefaultSchema, err)
+	if err != nil || u.Opaque != "" {
+		// The errors of net/url quote what they could not read, which is mostly a part of the password.
+		return address{}, fmt.Errorf("the store's DSN cannot be read, expected postgres://user:password@host/database?schema=%s: "+
+			"in a password, write %% / ? # @ : and spaces as %%25 %%2F %%3F %%23 %%40 %%3A %%20", DefaultSchema)
 	}
 	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		return address{}, fmt.Errorf("the store's DSN begins with %q, expected postgres://user:password@host/database?schema=%s", u.Scheme, DefaultSchema)
+	}
+	if u.Host == "" && u.Path == "" {
+		u.Path = "/" // all is in variables such as PGHOST, and without it the URL would lose its slashes
 	}
 	a := address{server: u, schema: DefaultSchema}
 	query := u.Query()

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,7 +43,7 @@ var (
 		"25P02": "a statement of the transaction failed, and whoever sent it went on: return its error, or use a savepoint",
 		"25006": "this server is a standby or read-only: name the primary, or add target_session_attrs=read-write to the DSN",
 		"26000": "prepared statements get lost: add pgbouncer=1 to the DSN if there is a PgBouncer in between",
-		"28":    "check user, password and pg_hba.conf",
+		"28":    "check user, password, sslmode and pg_hba.conf",
 		"3D000": "create the database, or name another one",
 		"3F000": "prepare the schema: reprise migrate up",
 		"42501": "give the role its rights: reprise migrate print",
@@ -63,6 +64,14 @@ func explain(err error) error {
 		if what, ok := advice[part]; ok {
 			return fmt.Errorf("%s: %w", what, err)
 		}
+	}
+	var untrusted *tls.CertificateVerificationError
+	var unconnected *pgconn.ConnectError
+	switch {
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("the server's certificate is not accepted: name its authority with sslrootcert=FILE in the DSN, and the host as the certificate does: %w", err)
+	case errors.As(err, &unconnected):
+		return fmt.Errorf("check that the server runs, and host, port and sslmode: %w", err)
 	}
 	return err
 }

@@ -81,6 +81,7 @@ func TestOpeningWhatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true, MaxConnections: 10})
 	dsn := server.Database(t)
+	encrypted := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true, TLS: true}).Database(t)
 	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,10 @@ func TestOpeningWhatCannotBeOpened(t *testing.T) {
 		"no schema":          {dsn, store.ErrSchema, "reprise migrate up"},
 		"wrong password":     {changed(func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), "wrong") }), store.ErrUnavailable, "check user, password"},
 		"no database":        {changed(func(u *url.URL) { u.Path = "/nowhere" }), store.ErrUnavailable, "create the database"},
-		"nobody listens":     {changed(func(u *url.URL) { u.Host = "127.0.0.1:1" }), store.ErrUnavailable, "refused"},
+		"nobody listens":     {changed(func(u *url.URL) { u.Host = "127.0.0.1:1" }), store.ErrUnavailable, "check that the server runs"},
+		"no TLS there":       {with(t, dsn, "sslmode", "require"), store.ErrUnavailable, "sslmode"},
+		"TLS is wanted":      {with(t, encrypted, "sslmode", "disable"), store.ErrUnavailable, "sslmode"},
+		"another authority":  {without(t, encrypted, "sslrootcert"), store.ErrUnavailable, "name its authority with sslrootcert"},
 		"another scheme":     {"mysql://root@localhost/db", nil, "postgres://"},
 		"no URL":             {"postgres://%zz", nil, "postgres://"},
 		"a schema to quote":  {with(t, dsn, "schema", "Re Prise"), nil, "lower-case"},

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // one, and then the file alone, put back, lacks the latest commits.
 type identity struct {
 	path    string
-	opened  [2]os.FileInfo // of the file and of its log
+	opened  [2]fileMark // of the file and of its log
 	started time.Time
 	next    atomic.Int64 // when to look again, in nanoseconds since started
 	lost    atomic.Bool
@@ -30,13 +29,13 @@ const lookEvery = time.Second
 func identify(path string) (*identity, error) {
 	f := &identity{path: path, started: time.Now()}
 	var err error
-	f.opened, err = f.stat()
+	f.opened, err = f.marks()
 	return f, err
 }
 
-func (f *identity) stat() (found [2]os.FileInfo, err error) {
-	if found[0], err = os.Stat(f.path); err == nil {
-		found[1], err = os.Stat(f.path + "-wal")
+func (f *identity) marks() (found [2]fileMark, err error) {
+	if found[0], err = markOf(f.path); err == nil {
+		found[1], err = markOf(f.path + "-wal")
 	}
 	return found, err
 }
@@ -53,8 +52,8 @@ func (f *identity) check() error {
 // look looks at the file.
 func (f *identity) look() error {
 	if !f.lost.Load() {
-		found, err := f.stat()
-		if err == nil && os.SameFile(found[0], f.opened[0]) && os.SameFile(found[1], f.opened[1]) {
+		found, err := f.marks()
+		if err == nil && found[0].same(f.opened[0]) && found[1].same(f.opened[1]) {
 			return nil
 		}
 		f.lost.Store(true)

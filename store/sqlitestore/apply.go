@@ -83,7 +83,19 @@ func (s *Store) enqueue(ctx context.Context, command machine.Command, fresh bool
 	}
 	r := s.requests.Get().(*request)
 	r.command, r.fresh = command, fresh
+	if s.writer.alone(r) {
+		<-r.done
+		return s.outcome(r)
+	}
 	return s.await(ctx, r)
+}
+
+// outcome takes the answer out of a request, whose use ends here.
+func (s *Store) outcome(r *request) (machine.Reply, error) {
+	reply, err := r.reply, r.err
+	r.reset()
+	s.requests.Put(r)
+	return reply, err
 }
 
 // await sends a request and waits for its end, or for the end of the caller's context. Before the
@@ -98,10 +110,7 @@ func (s *Store) await(ctx context.Context, r *request) (machine.Reply, error) {
 	}
 	select {
 	case <-r.done:
-		reply, err := r.reply, r.err
-		r.reset()
-		s.requests.Put(r)
-		return reply, err
+		return s.outcome(r)
 	case <-ctx.Done():
 		if r.claim() {
 			return machine.Reply{}, store.Unavailable(context.Cause(ctx))

@@ -18,7 +18,7 @@ import (
 func TestAFailingCommandSparesItsNeighbours(t *testing.T) {
 	t.Parallel()
 	gate := newGate()
-	s := newStore(t, Options{Clock: gate.now})
+	s := newStore(t, Options{Clock: gate.now, Detached: true})
 	begins := begun(t, s, 6)
 	for i := range 4 { // those of the group have answers that tell them apart
 		begins[i].Scope.Operation = "POST /orders"

@@ -85,7 +85,7 @@ func begun(t *testing.T, s *Store, n int) []machine.Begin {
 func TestContextBeforeAndInAGroup(t *testing.T) {
 	t.Parallel()
 	gate := newGate()
-	s := newStore(t, Options{Clock: gate.now, GroupLimit: 1})
+	s := newStore(t, Options{Clock: gate.now, GroupLimit: 1, Detached: true})
 	begins := begun(t, s, 2)
 
 	release := gate.close()
@@ -128,7 +128,7 @@ func TestContextThatHasEnded(t *testing.T) {
 func TestOneKeyInOneGroup(t *testing.T) {
 	t.Parallel()
 	gate := newGate()
-	s := newStore(t, Options{Clock: gate.now})
+	s := newStore(t, Options{Clock: gate.now, Detached: true})
 	begin := begun(t, s, 1)[0]
 	blocker := begun(t, s, 1)[0]
 
@@ -204,7 +204,7 @@ func TestBusyIsUnavailable(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	gate := newGate()
-	s := newStore(t, Options{Clock: gate.now, GroupLimit: 1})
+	s := newStore(t, Options{Clock: gate.now, GroupLimit: 1, Detached: true})
 	begins := begun(t, s, 2)
 
 	release := gate.close()

@@ -47,7 +47,7 @@ func group(t *testing.T, s *Store, gate *gate, contexts []context.Context, begin
 func TestUndoSkipsThoseWhoLeft(t *testing.T) {
 	t.Parallel()
 	gate := newGate()
-	s := newStore(t, Options{Clock: gate.now})
+	s := newStore(t, Options{Clock: gate.now, Detached: true})
 	begins := begun(t, s, 4)
 	leaving, leave := context.WithCancel(t.Context())
 	contexts := []context.Context{t.Context(), leaving, t.Context(), t.Context()}
@@ -83,7 +83,7 @@ func TestUndoWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // its clock moves when everybody waits
 		const busy, requests = time.Second, 6
 		gate, path := newGate(), filepath.Join(t.TempDir(), "reprise.db")
-		s := open(t, path, Options{Clock: gate.now, BusyTimeout: busy})
+		s := open(t, path, Options{Clock: gate.now, Detached: true, BusyTimeout: busy})
 		begins := begun(t, s, requests)
 		other, err := connect(path, 0, readerCache)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	lib "modernc.org/sqlite/lib"
@@ -15,21 +16,25 @@ import (
 // writer is the goroutine that changes the file. It takes what waits, runs it as a group in one
 // transaction and answers once that is committed.
 type writer struct {
-	store   *Store
-	limit   int
-	busy    time.Duration
-	queue   chan *request
-	stopped chan struct{} // closed when everything that was taken is answered
-	failure error         // of closing the connection; read after stopped
+	store    *Store
+	limit    int
+	busy     time.Duration
+	detached bool
+	queue    chan *request
+	stopped  chan struct{} // closed when everything that was taken is answered
+	failure  error         // of closing the connection; read after stopped
 
 	logLimit int64     // pages of the log at which it is truncated
 	tidied   time.Time // when the log was looked at
 
-	tx     *transaction // nil when the connection has to be made again
-	group  []*request   // taken and not yet answered
-	held   *request     // the first of the next group
-	last   int          // how many requests the last group had
-	polite int          // groups after which another process is let in
+	held *request // the first of the next group
+
+	mu     sync.Mutex    // held by whoever runs a group: the writer's goroutine, or a caller that is alone
+	tx     *transaction  // nil when the connection has to be made again
+	group  []*request    // taken and not yet answered
+	last   int           // how many requests the last group had
+	polite int           // groups after which another process is let in
+	took   time.Duration // by the last commit
 }
 
 // maxGroupBytes ends a group early: answers may be large, and all of a group's are in memory at once.
@@ -40,7 +45,7 @@ const politeGroups = 1000
 
 func startWriter(s *Store, options Options) (*writer, error) {
 	w := &writer{
-		store: s, limit: options.GroupLimit, busy: options.BusyTimeout,
+		store: s, limit: options.GroupLimit, busy: options.BusyTimeout, detached: options.Detached,
 		queue: make(chan *request, 2*options.GroupLimit), stopped: make(chan struct{}), logLimit: logLimit,
 	}
 	if err := w.reconnect(); err != nil {
@@ -64,6 +69,8 @@ func (w *writer) run() {
 	for r := w.next(); r != nil; r = w.next() {
 		w.serve(r)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.tx != nil {
 		w.failure = w.tx.conn.close()
 	}
@@ -90,6 +97,8 @@ func (w *writer) next() *request {
 
 // serve runs a group that begins with first.
 func (w *writer) serve(first *request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.begin(w.patience()); err != nil {
 		w.refuse(first, err)
 		return
@@ -179,7 +188,9 @@ func (w *writer) more() *request {
 
 // commit ends the transaction and answers the group.
 func (w *writer) commit() {
+	started := time.Now()
 	err := w.tx.commit()
+	w.took = time.Since(started)
 	switch {
 	case err == nil:
 		w.answer(w.store.file.look())

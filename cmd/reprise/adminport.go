@@ -16,8 +16,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
-
-	"github.com/reprise-dev/reprise/store"
 )
 
 // adminPort serves health and metrics on a port of its own, and nothing that changes anything.
@@ -140,13 +138,9 @@ func say(w http.ResponseWriter, status int, text string) {
 
 // askStore asks the store for something small.
 func (s *service) askStore(ctx context.Context) error {
-	keeper, ok := store.As[store.SecretKeeper](s.opened)
-	if !ok {
-		return store.ErrUnsupported
-	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	_, _, err := keeper.Secrets(ctx)
+	_, err := knownSecrets(ctx, s.opened)
 	return err
 }
 

@@ -42,13 +42,14 @@ func checkConfig(cmd *cobra.Command, flags *configFlags) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := parseDSN(c.Store); err != nil {
-		return usageError{err}
+	p, err := parsePlace(c.Store)
+	if err != nil {
+		return err
 	}
 	if err := rehearse(cmd.Context(), &settingsMaker{log: newLogger(cmd.ErrOrStderr(), c.Log)}, c); err != nil {
 		return usageError{err}
 	}
-	return describe(cmd.OutOrStdout(), c)
+	return describe(cmd.OutOrStdout(), c, p)
 }
 
 // rehearse builds everything but the store, and a proxy that is thrown away.
@@ -72,8 +73,8 @@ func rehearse(ctx context.Context, maker *settingsMaker, c *config.Config) error
 }
 
 // describe says in words how a configuration will be used.
-func describe(out io.Writer, c *config.Config) error {
-	_, err := fmt.Fprintf(out, "ok: %s in front of %s, records in %s\n", c.Listen, c.Upstream, c.Store)
+func describe(out io.Writer, c *config.Config, p *place) error {
+	_, err := fmt.Fprintf(out, "ok: %s in front of %s, records in %v\n", c.Listen, c.Upstream, p)
 	for _, r := range c.Routes {
 		if err != nil {
 			return err

@@ -4,24 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/reprise-dev/reprise/store"
-	"github.com/reprise-dev/reprise/store/memstore"
-	"github.com/reprise-dev/reprise/store/sqlitestore"
 )
 
-// openedStore is a store that a DSN named.
-type openedStore struct {
-	store.Store
-	path    string // the file of a SQLite store, else ""
-	created bool   // nothing was there before
+// place is what a DSN names: where records are kept, and how.
+type place struct {
+	shown string // the DSN as people may see it: without a password
+	class class
+	path  string // of a store inFile
+	// open opens the store. Where there must be one and is none, the error is [fs.ErrNotExist].
+	open   func(ctx context.Context, may access) (s store.Store, created bool, err error)
+	schema *schema // nil where there is none to look after
 }
 
-// Unwrap implements [store.Unwrapper].
-func (s *openedStore) Unwrap() store.Store { return s.Store }
+func (p *place) String() string { return p.shown }
 
-// access is what opening a store may do to what is there.
+// argument is the place as an argument that a person can paste into a shell.
+func (p *place) argument() string {
+	if strings.ContainsAny(p.shown, "&?;*$`\"\\ ()<>|#~!") && !strings.Contains(p.shown, "'") {
+		return "'" + p.shown + "'"
+	}
+	return p.shown
+}
+
+// class is what decides whose a store is: who makes it, and where its secret comes from.
+type class int
+
+const (
+	// inMemory: it ends with the process, and so does its secret.
+	inMemory class = iota
+	// inFile: the first process that uses it makes it, and its secret beside it.
+	inFile
+	// onServer: whoever deploys it makes it, with `store init` and `migrate up`, and gives every process
+	// its secret. Processes that use it need no right to change its schema, and never do.
+	onServer
+)
+
+// access is what opening a store inFile may do to what is there. A store onServer is always taken as it is.
 type access int
 
 const (
@@ -30,43 +52,83 @@ const (
 	asItIs                   // neither: for whoever was only asked to look, or to change a record
 )
 
-// openStore opens the store that a DSN names. Where there must be one and is none, the error is
-// [fs.ErrNotExist].
-func openStore(ctx context.Context, dsn string, may access) (*openedStore, error) {
-	path, sqlite, err := parseDSN(dsn)
-	switch {
-	case err != nil:
-		return nil, usageError{err}
-	case !sqlite && may != mayCreate:
-		return nil, usageError{errors.New("--store memory: is the memory of the process that made it, and no other can look into it")}
-	case !sqlite:
-		return &openedStore{Store: memstore.New(nil), created: true}, nil
+// schema is how the schema of a place is looked after.
+type schema struct {
+	status  func(ctx context.Context) (schemaStatus, error)
+	migrate func(ctx context.Context) (schemaStatus, error)
+	// print returns the SQL, and the rights of a role; "" is none.
+	print func(role string) (string, error)
+}
+
+// schemaStatus is which schema there is, 0 for none, and which one this version makes.
+type schemaStatus struct{ version, latest int64 }
+
+// kind is a kind of store.
+type kind struct {
+	schemes []string
+	form    string // how a DSN is written
+	parse   func(dsn, rest string) (*place, error)
+}
+
+// kinds is what DSNs can be, in this version.
+func kinds() []kind {
+	return []kind{
+		{[]string{"memory"}, "memory:", memoryPlace},
+		{[]string{"sqlite"}, "sqlite:PATH", sqlitePlace},
+		{[]string{"postgres", "postgresql"}, "postgres://USER@HOST/DATABASE", postgresPlace},
 	}
-	s, err := sqlitestore.Open(ctx, path, sqlitestore.Options{MustExist: may != mayCreate, NoMigration: may == asItIs})
+}
+
+// word is a text that cannot have a password in it: the beginning of a DSN, or a path without one.
+var word = regexp.MustCompile(`^[\w./\\~+-]*$`)
+
+// parsePlace reads a DSN, and opens nothing. A refusal does not repeat what may be a password.
+func parsePlace(dsn string) (*place, error) {
+	scheme, rest, ok := strings.Cut(dsn, ":")
+	var forms []string
+	for _, k := range kinds() {
+		forms = append(forms, k.form)
+		for _, s := range k.schemes {
+			if ok && s == scheme {
+				p, err := k.parse(dsn, rest)
+				if err != nil {
+					return nil, usageError{fmt.Errorf("--store: %s", printable(err.Error()))}
+				}
+				return p, nil
+			}
+		}
+	}
+	known := "this version has " + strings.Join(forms, ", ")
+	switch {
+	case !ok && word.MatchString(dsn):
+		return nil, usageError{fmt.Errorf("--store %q names no kind of store; %s: did you mean %q?", dsn, known, "sqlite:"+dsn)}
+	case !ok || !word.MatchString(scheme):
+		return nil, usageError{errors.New("--store names no kind of store; " + known)}
+	}
+	return nil, usageError{fmt.Errorf("--store %q is not a store of this version; %s", scheme+":…", known)}
+}
+
+// openedStore is a store that a DSN named.
+type openedStore struct {
+	store.Store
+	place   *place
+	created bool // nothing was there before
+}
+
+// Unwrap implements [store.Unwrapper].
+func (s *openedStore) Unwrap() store.Store { return s.Store }
+
+// openStore opens the store of a place, except one that no other process could have put anything into.
+func (p *place) openStore(ctx context.Context, may access) (*openedStore, error) {
+	if p.class == inMemory && may != mayCreate {
+		return nil, usageError{errors.New("--store memory: is the memory of the process that made it, and no other can look into it")}
+	}
+	s, created, err := p.open(ctx, may)
 	if err != nil {
 		return nil, err
 	}
-	return &openedStore{Store: s, path: path, created: s.Created()}, nil
-}
-
-// stores is what DSNs can be, in this version.
-const stores = "memory: and sqlite:PATH"
-
-// parseDSN returns the path of a SQLite store; without sqlite it is memory. A refusal does not repeat what
-// follows the kind of store: it may hold a password.
-func parseDSN(dsn string) (path string, sqlite bool, err error) {
-	scheme, rest, ok := strings.Cut(dsn, ":")
-	switch {
-	case !ok:
-		return "", false, fmt.Errorf("--store %q names no kind of store; this version has %s: did you mean %q?", dsn, stores, "sqlite:"+dsn)
-	case scheme == "memory" && rest == "":
-		return "", false, nil
-	case scheme == "memory":
-		return "", false, errors.New("--store memory: takes nothing after the colon")
-	case scheme == "sqlite" && (rest == "" || strings.HasPrefix(rest, "//")):
-		return "", false, errors.New("--store sqlite: needs a path, and no slashes before it: write sqlite:PATH, such as sqlite:reprise.db or sqlite:/var/lib/reprise/reprise.db")
-	case scheme == "sqlite":
-		return rest, true, nil
+	if p.class == onServer {
+		s = newDeclared(s, p)
 	}
-	return "", false, fmt.Errorf("--store %q is not a store of this version, which has %s", scheme+":…", stores)
+	return &openedStore{Store: s, place: p, created: created}, nil
 }

@@ -1,62 +1,103 @@
 package main
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 	"unicode"
 )
 
-func TestParseDSN(t *testing.T) {
+func TestParsePlace(t *testing.T) {
 	t.Parallel()
-	for dsn, want := range map[string]string{ // the path, or what the refusal says
-		"memory:":                  "",
-		"sqlite:r.db":              "r.db",
-		"sqlite:/var/lib/a b?.db":  "/var/lib/a b?.db",
-		"sqlite:C:\\r.db":          "C:\\r.db",
-		"sqlite::memory:":          ":memory:", // refused when it is opened
-		"":                         "names no kind of store",
-		"r.db":                     `did you mean "sqlite:r.db"?`,
-		"memory:x":                 "takes nothing after the colon",
-		"sqlite:":                  "write sqlite:PATH",
-		"sqlite://u:hunter2@h/db":  "write sqlite:PATH",
-		"SQLITE:r.db":              "is not a store of this version",
-		"postgres://u:hunter2@h/d": "is not a store of this version",
+	for dsn, want := range map[string]string{ // how it is shown, or what the refusal says
+		"memory:":                 "memory:",
+		"sqlite:r.db":             "sqlite:r.db",
+		"sqlite:/var/lib/a b?.db": "sqlite:/var/lib/a b?.db",
+		"sqlite:C:\\r.db":         "sqlite:C:\\r.db",
+		"sqlite::memory:":         "sqlite::memory:", // refused when it is opened
+		"":                        "names no kind of store",
+		"r.db":                    `did you mean "sqlite:r.db"?`,
+		"memory:x":                "takes nothing after the colon",
+		"sqlite:":                 "write sqlite:PATH",
+		"sqlite://u:hunter2@h/db": "write sqlite:PATH",
+		"SQLITE:r.db":             "is not a store of this version",
+		"mongodb://u:hunter2@h/d": "is not a store of this version; this version has memory:, sqlite:PATH, postgres://",
+
+		"postgres://u:hunter2@h/d?schema=s":           "postgres://u@h/d?schema=s",
+		"postgresql://u@h/d?password=hunter2":         "postgresql://u@h/d",
+		"postgres://h/d?schema=two%20words":           "lower-case letters",
+		"postgres://u:hunter2@h/d?sslmode=perhaps":    "sslmode is invalid",
+		"postgres://u:hunter2/@h/d":                   "in a password, write",
+		"postgres:u:hunter2@h/d":                      "in a password, write",
+		"host=h user=u password=hunter2":              "names no kind of store",
+		"host=h user=u password=hunter2 options=-c:x": "names no kind of store",
 	} {
-		path, sqlite, err := parseDSN(dsn)
-		if err == nil && (path != want || sqlite != strings.HasPrefix(dsn, "sqlite:")) || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: path %q, SQLite %v, error %v", dsn, path, sqlite, err)
+		p, err := parsePlace(dsn)
+		shown := ""
+		if err != nil {
+			shown = err.Error()
+		} else if shown = p.String(); shown != want {
+			t.Errorf("%q is shown as %q, want %q", dsn, shown, want)
 		}
-		if err != nil && (want == "" || strings.Contains(err.Error(), "hunter2")) {
-			t.Errorf("%q: %v", dsn, err)
+		if !strings.Contains(shown, want) || strings.Contains(shown, "hunter") {
+			t.Errorf("%q: %q, want %q", dsn, shown, want)
 		}
 	}
 }
 
-// Whatever is given as a DSN, it is a path as it was written, the memory, or refused in one line that can
-// be printed and has nothing of what may be a password.
-func FuzzParseDSN(f *testing.F) {
-	for _, dsn := range []string{"memory:", "sqlite:r.db", "sqlite:///r.db", "sqlite:", "", "r.db", ":", "memory:x", "postgres://u:p@h/db", "a\x1b[31m:b", "a\n:b", "\xff"} {
+// What has to be quoted in a shell is.
+func TestPlaceAsArgument(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"sqlite:r.db": "sqlite:r.db", "postgres://u:p@h/d": "postgres://u@h/d",
+		"postgres://u:p@h/d?schema=s&sslmode=disable": "'postgres://u@h/d?schema=s&sslmode=disable'",
+	} {
+		if p, err := parsePlace(dsn); err != nil || p.argument() != want {
+			t.Errorf("%q: %q, want %q, error %v", dsn, p.argument(), want, err)
+		}
+	}
+}
+
+// Whatever is given as a DSN, it is a place, or refused in one line that can be printed. Neither how it is
+// shown nor the refusal has the password.
+func FuzzParsePlace(f *testing.F) {
+	for _, dsn := range []string{"memory:", "sqlite:r.db", "sqlite:///r.db", "sqlite:", "", "r.db", ":", "memory:x", "a\x1b[31m:b", "a\n:b", "\xff",
+		"postgres://u:p@h/db", "postgres://u@h/db?target_session_attrs=%1b", "postgres://u:a/b@h/db?schema=x&pgbouncer=1", "postgresql://h1:1,h2:2/?sslmode=disable"} {
 		f.Add(dsn)
 	}
 	f.Fuzz(func(t *testing.T, dsn string) {
-		path, sqlite, err := parseDSN(dsn)
+		p, err := parsePlace(dsn)
+		shown := ""
 		switch {
-		case err == nil && sqlite && (path == "" || dsn != "sqlite:"+path):
-			t.Errorf("path %q", path)
-		case err == nil && !sqlite && (path != "" || dsn != "memory:"):
-			t.Errorf("taken for the memory, path %q", path)
-		case err == nil:
-			return
-		case path != "" || sqlite:
-			t.Errorf("refused, with path %q and SQLite %v", path, sqlite)
-		case strings.ContainsFunc(err.Error(), func(r rune) bool { return !unicode.IsPrint(r) }):
-			t.Errorf("%q cannot be printed", err)
-		}
-		// The same refusal, whatever comes after "//": a user, a password, a host.
-		if scheme, rest, ok := strings.Cut(dsn, ":"); ok && strings.HasPrefix(rest, "//") {
-			if _, _, other := parseDSN(scheme + "://other"); other == nil || other.Error() != err.Error() {
-				t.Errorf("%q tells more than %q", err, other)
+		case err != nil:
+			if shown = err.Error(); strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%q cannot be printed", shown)
 			}
+		case p.class == inFile && (p.path == "" || dsn != "sqlite:"+p.path):
+			t.Errorf("path %q", p.path)
+		case p.class == inMemory && dsn != "memory:":
+			t.Errorf("taken for the memory")
+		default:
+			shown = p.String()
+		}
+		if scheme, rest, ok := strings.Cut(dsn, ":"); !ok || !strings.HasPrefix(scheme, "postgres") || !strings.HasPrefix(rest, "//") {
+			return
+		}
+		// The same, with a password in it that is found wherever it appears.
+		const password = "hunter2hunter2"
+		u, parsed := url.Parse(dsn)
+		if parsed != nil {
+			return
+		}
+		u.User = url.UserPassword("user", password)
+		p, err = parsePlace(u.String())
+		if err != nil {
+			shown = err.Error()
+		} else {
+			shown = p.String()
+		}
+		if strings.Contains(shown, password) {
+			t.Errorf("%q shows the password: %q", u, shown)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/httpguard"
 )
@@ -126,10 +127,12 @@ func (p *proxyProcess) exit() int {
 
 // got is an answer.
 type got struct {
-	status   int
-	body     string
-	replayed bool
-	err      error
+	status     int
+	body       string
+	replayed   bool
+	recorded   bool // unless the answer says that it is not
+	retryAfter string
+	err        error
 }
 
 // problem returns the type of a problem, or "".
@@ -160,7 +163,26 @@ func fetch(client *http.Client, r *http.Request) got {
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	return got{response.StatusCode, string(text), response.Header.Get(httpguard.HeaderReplayed) == "true", err}
+	return got{
+		status: response.StatusCode, body: string(text), replayed: response.Header.Get(httpguard.HeaderReplayed) == "true",
+		recorded: response.Header.Get(httpguard.HeaderRecorded) != "false", retryAfter: response.Header.Get("Retry-After"), err: err,
+	}
+}
+
+// eventually asks again until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for !so() {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
 }
 
 // adminGet asks the admin port.

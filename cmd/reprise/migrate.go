@@ -1,11 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
-
-	"github.com/reprise-dev/reprise/store/sqlitestore"
 )
 
 func newMigrateCommand(p process) *cobra.Command {
@@ -13,8 +13,10 @@ func newMigrateCommand(p process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring a store's schema up to date",
-		Long: "A process brings the schema up to date by itself when it starts. These commands are for doing it beforehand, or for\n" +
-			"whoever reviews the SQL first. They never create a store: that is `reprise store init --new`.",
+		Long: "For a SQLite file this is for doing it beforehand, or for whoever reviews the SQL first: a process brings the schema up to\n" +
+			"date by itself when it starts. On a server nothing else does it, because the role of a service need not have the right.\n\n" +
+			"These commands never make a store: that is `reprise store init --new`. On a server `up` makes the schema where there is\n" +
+			"none, which is no store yet.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -28,59 +30,88 @@ func newMigrateCommand(p process) *cobra.Command {
 			Use: "status", Short: "Say which schema the store has; change nothing", Args: noArguments,
 			RunE: func(cmd *cobra.Command, _ []string) error { return migrateStatus(cmd, dsn) },
 		},
-		&cobra.Command{
-			Use: "print", Short: "Print the SQL of all migrations, in order", Args: noArguments,
-			RunE: func(cmd *cobra.Command, _ []string) error { return migratePrint(cmd, dsn) },
-		},
+		newMigratePrintCommand(&dsn),
 	)
 	return cmd
 }
 
 func migrateUp(cmd *cobra.Command, dsn string) error {
-	path, err := fileOf(dsn)
+	p, err := placeWithSchema(dsn)
 	if err != nil {
 		return err
 	}
-	before, err := sqlitestore.Status(cmd.Context(), path)
+	before, err := p.schema.status(cmd.Context())
 	if err != nil {
 		return err
 	}
-	after, err := sqlitestore.Migrate(cmd.Context(), path)
+	after, err := p.schema.migrate(cmd.Context())
 	if err != nil {
 		return err
 	}
-	if before.Version == after.Version {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "schema %d: nothing to do\n", after.Version)
+	out := cmd.OutOrStdout()
+	if before.version == after.version {
+		_, err = fmt.Fprintf(out, "schema %d: nothing to do\n", after.version)
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "schema %d is now %d\n", before.Version, after.Version)
+	if _, err = fmt.Fprintf(out, "schema %d is now %d\n", before.version, after.version); err == nil && before.version == 0 {
+		_, err = fmt.Fprintf(out, "It is no store yet. If no key was used before: reprise store init --new --store %s\n", p.argument())
+	}
 	return err
 }
 
 func migrateStatus(cmd *cobra.Command, dsn string) error {
-	path, err := fileOf(dsn)
+	p, err := placeWithSchema(dsn)
 	if err != nil {
 		return err
 	}
-	status, err := sqlitestore.Status(cmd.Context(), path)
+	status, err := p.schema.status(cmd.Context())
 	if err != nil {
 		return err
 	}
 	word := "up to date"
 	switch {
-	case status.Pending():
+	case status.version == 0:
+		word = "there is none; `reprise store init --new` makes a store, and `reprise migrate up` the schema alone"
+	case status.version < status.latest:
 		word = "run `reprise migrate up`"
-	case status.Version > status.Latest:
+	case status.version > status.latest:
 		word = "newer than this version of reprise"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "schema %d, this version makes %d: %s\n", status.Version, status.Latest, word)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "schema %d, this version makes %d: %s\n", status.version, status.latest, word)
 	return err
 }
 
-func migratePrint(cmd *cobra.Command, dsn string) error {
-	if _, err := fileOf(dsn); err != nil {
-		return err
+func newMigratePrintCommand(dsn *string) *cobra.Command {
+	var role string
+	cmd := &cobra.Command{
+		Use:   "print",
+		Short: "Print the SQL of all migrations, in order",
+		Long: "Prints the SQL of all migrations, in order, and connects to nothing. On a server it makes a new schema (psql -1 -f), and ends with\n" +
+			"the rights that the role of a service needs.",
+		Example: "  reprise migrate print --store postgres:// --role reprise_service",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := placeWithSchema(*dsn)
+			if err != nil {
+				return err
+			}
+			text, err := p.schema.print(role)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
 	}
-	_, err := fmt.Fprint(cmd.OutOrStdout(), sqlitestore.Print())
-	return err
+	cmd.Flags().StringVar(&role, "role", "", "the role of the service, which the SQL gives its rights; without it they are a comment")
+	return cmd
+}
+
+// placeWithSchema reads a DSN of what has a schema, and outlives the process.
+func placeWithSchema(dsn string) (*place, error) {
+	p, err := parsePlace(dsn)
+	if err == nil && p.schema == nil {
+		err = usageError{errors.New("memory: has no schema and needs no beginning: each process that uses it makes its own")}
+	}
+	return p, err
 }

@@ -50,7 +50,11 @@ func newOpsCommand(p process) *cobra.Command {
 func (o *operator) on(cmd *cobra.Command, work func(ctx context.Context, service *admin.Service) error) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s, err := openStore(ctx, o.dsn, asItIs)
+	p, err := parsePlace(o.dsn)
+	if err != nil {
+		return err
+	}
+	s, err := p.openStore(ctx, asItIs)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/machine"
-	"github.com/reprise-dev/reprise/store/sqlitestore"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // called is what came of a command line.
@@ -28,8 +28,13 @@ type called struct {
 // call runs a command line in this process.
 func call(t *testing.T, stdin string, args ...string) called {
 	t.Helper()
+	return callIn(t, nil, stdin, args...)
+}
+
+func callIn(t *testing.T, environ []string, stdin string, args ...string) called {
+	t.Helper()
 	var out, failure bytes.Buffer
-	code := run(t.Context(), args, process{In: strings.NewReader(stdin), Out: &out, Err: &failure})
+	code := run(t.Context(), args, process{In: strings.NewReader(stdin), Out: &out, Err: &failure, Environ: environ})
 	return called{code, out.String(), failure.String()}
 }
 
@@ -45,12 +50,15 @@ func must(t *testing.T, args ...string) string {
 
 func testDigest(key string) machine.Digest { return sha256.Sum256([]byte(key)) }
 
-// newRecords makes a file with one record in each of three states, and returns its DSN: "paid" is
-// completed, "lost" and "gone" are abandoned, "busy" is executing.
-func newRecords(t *testing.T) string {
+// newRecords puts one record in each of three states into a store: "paid" is completed, "lost" and "gone"
+// are abandoned, "busy" is executing. It returns the store's DSN.
+func newRecords(t *testing.T, at *site) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "reprise.db")
-	s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Options{})
+	p, err := parsePlace(at.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.openStore(t.Context(), mayCreate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,10 +76,10 @@ func newRecords(t *testing.T) string {
 	apply(t, s, machine.Fail{Hold: begin("lost", "POST /orders"), Reason: "no answer \x1b[31m"})
 	apply(t, s, machine.Fail{Hold: begin("gone", "POST /refunds"), Reason: "no answer"})
 	begin("busy", "POST /orders")
-	return "sqlite:" + path
+	return at.dsn
 }
 
-func apply(t *testing.T, s *sqlitestore.Store, command machine.Command) machine.Reply {
+func apply(t *testing.T, s store.Store, command machine.Command) machine.Reply {
 	t.Helper()
 	reply, err := s.Apply(context.Background(), command)
 	if err != nil || !reply.Outcome.Applied() {
@@ -82,200 +90,218 @@ func apply(t *testing.T, s *sqlitestore.Store, command machine.Command) machine.
 
 func TestOpsList(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	out := must(t, "ops", "list", "--store", dsn)
-	for _, want := range []string{"DIGEST", testDigest("paid").String()[:16] + "  completed", "POST /refunds", "no answer \uFFFD[31m"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in:\n%s", want, out)
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		out := must(t, "ops", "list", "--store", dsn)
+		for _, want := range []string{"DIGEST", testDigest("paid").String()[:16] + "  completed", "POST /refunds", "no answer \uFFFD[31m"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is not in:\n%s", want, out)
+			}
 		}
-	}
-	if strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 5 {
-		t.Errorf("listing:\n%q", out)
-	}
-	out = must(t, "ops", "list", "--store", dsn, "--state", "abandoned", "--operation", "POST /refunds", "--json")
-	var record struct{ Digest, State, Operation, Reason string }
-	if err := json.Unmarshal([]byte(out), &record); err != nil || record.Digest != testDigest("gone").String() || record.State != "abandoned" {
-		t.Errorf("error %v, printed %s", err, out)
-	}
-	if c := call(t, "", "ops", "list", "--store", dsn, "--older-than", "1h"); c.out != "" || c.err != "no records\n" || c.code != 0 {
-		t.Errorf("older than an hour: %+v", c)
-	}
+		if strings.Contains(out, "\x1b") || strings.Count(out, "\n") != 5 {
+			t.Errorf("listing:\n%q", out)
+		}
+		out = must(t, "ops", "list", "--store", dsn, "--state", "abandoned", "--operation", "POST /refunds", "--json")
+		var record struct{ Digest, State, Operation, Reason string }
+		if err := json.Unmarshal([]byte(out), &record); err != nil || record.Digest != testDigest("gone").String() || record.State != "abandoned" {
+			t.Errorf("error %v, printed %s", err, out)
+		}
+		if c := call(t, "", "ops", "list", "--store", dsn, "--older-than", "1h"); c.out != "" || c.err != "no records\n" || c.code != 0 {
+			t.Errorf("older than an hour: %+v", c)
+		}
+	})
 }
 
 // A listing that stops early says how to go on, and going on shows each record once.
 func TestOpsListPages(t *testing.T) {
 	t.Parallel()
-	dsn, cursor, seen := newRecords(t), "", ""
-	for range 4 {
-		c := call(t, "", "ops", "list", "--store", dsn, "--json", "--limit", "1", "--cursor", cursor)
-		if c.code != 0 || strings.Count(c.out, "\n") != 1 {
-			t.Fatalf("page: %+v", c)
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn, cursor, seen := newRecords(t, at), "", ""
+		for range 4 {
+			c := call(t, "", "ops", "list", "--store", dsn, "--json", "--limit", "1", "--cursor", cursor)
+			if c.code != 0 || strings.Count(c.out, "\n") != 1 {
+				t.Fatalf("page: %+v", c)
+			}
+			seen += c.out
+			_, cursor, _ = strings.Cut(strings.TrimSpace(c.err), "--cursor ")
 		}
-		seen += c.out
-		_, cursor, _ = strings.Cut(strings.TrimSpace(c.err), "--cursor ")
-	}
-	for _, key := range []string{"paid", "lost", "gone", "busy"} {
-		if strings.Count(seen, testDigest(key).String()) != 1 {
-			t.Errorf("%s is not listed once", key)
+		for _, key := range []string{"paid", "lost", "gone", "busy"} {
+			if strings.Count(seen, testDigest(key).String()) != 1 {
+				t.Errorf("%s is not listed once", key)
+			}
 		}
-	}
-	all := call(t, "", "ops", "list", "--store", dsn, "--json", "--limit", "0")
-	if all.out != seen || all.err != "" {
-		t.Errorf("all: %+v", all)
-	}
+		all := call(t, "", "ops", "list", "--store", dsn, "--json", "--limit", "0")
+		if all.out != seen || all.err != "" {
+			t.Errorf("all: %+v", all)
+		}
+	})
 }
 
 func TestOpsShow(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	digest := testDigest("paid").String()
-	out := must(t, "ops", "show", "--store", dsn, digest[:8])
-	if !strings.Contains(out, digest) || !strings.Contains(out, "codec http/1") || strings.Contains(out, "coffee") || strings.Contains(out, "Location") {
-		t.Errorf("shown:\n%s", out)
-	}
-	out = must(t, "ops", "show", "--store", dsn, digest, "--answer")
-	if !strings.HasSuffix(out, "\n201 Created\nLocation: /orders/1\n\ncoffee\uFFFD[31m\n") {
-		t.Errorf("shown with its answer:\n%s", out)
-	}
-	var s shown
-	if err := json.Unmarshal([]byte(must(t, "ops", "show", "--store", dsn, digest, "--answer", "--json")), &s); err != nil {
-		t.Fatal(err)
-	}
-	want := &response{Status: 201, Headers: http.Header{"Location": {"/orders/1"}}, Body: []byte("coffee\x1b[31m")}
-	if diff := cmp.Diff(want, s.Response); diff != "" || s.State != "completed" {
-		t.Errorf("%s: %s", s.State, diff)
-	}
-	if c := call(t, "", "ops", "show", "--store", dsn, testDigest("nobody").String()); c.code != exitFailed || !strings.Contains(c.err, "no such record") {
-		t.Errorf("nobody: %+v", c)
-	}
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		digest := testDigest("paid").String()
+		out := must(t, "ops", "show", "--store", dsn, digest[:8])
+		if !strings.Contains(out, digest) || !strings.Contains(out, "codec http/1") || strings.Contains(out, "coffee") || strings.Contains(out, "Location") {
+			t.Errorf("shown:\n%s", out)
+		}
+		out = must(t, "ops", "show", "--store", dsn, digest, "--answer")
+		if !strings.HasSuffix(out, "\n201 Created\nLocation: /orders/1\n\ncoffee\uFFFD[31m\n") {
+			t.Errorf("shown with its answer:\n%s", out)
+		}
+		var s shown
+		if err := json.Unmarshal([]byte(must(t, "ops", "show", "--store", dsn, digest, "--answer", "--json")), &s); err != nil {
+			t.Fatal(err)
+		}
+		want := &response{Status: 201, Headers: http.Header{"Location": {"/orders/1"}}, Body: []byte("coffee\x1b[31m")}
+		if diff := cmp.Diff(want, s.Response); diff != "" || s.State != "completed" {
+			t.Errorf("%s: %s", s.State, diff)
+		}
+		if c := call(t, "", "ops", "show", "--store", dsn, testDigest("nobody").String()); c.code != exitFailed || !strings.Contains(c.err, "no such record") {
+			t.Errorf("nobody: %+v", c)
+		}
+	})
 }
 
 // The answer that is settled is the one that callers will get.
 func TestOpsSettleCompleted(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	file := filepath.Join(t.TempDir(), "order.json")
-	if err := os.WriteFile(file, []byte(`{"order":17}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	digest := testDigest("lost").String()
-	out := must(t, "ops", "settle", digest[:10], "--store", dsn, "--completed", "--status", "201", "--header", "Location: /orders/17",
-		"--header", "X-Multi: a", "--header", "x-multi: b", "--body-file", file, "--who", "ann", "--why", "order 17 is in the book", "--evidence", "ticket 4711")
-	if !strings.Contains(out, "no answer") || !strings.HasSuffix(out, "settled revision 2 as completed; the record is at revision 3 now\n") {
-		t.Errorf("printed:\n%s", out)
-	}
-	var s shown
-	if err := json.Unmarshal([]byte(must(t, "ops", "show", "--store", dsn, digest, "--answer", "--json")), &s); err != nil {
-		t.Fatal(err)
-	}
-	want := &response{Status: 201, Headers: http.Header{"Location": {"/orders/17"}, "X-Multi": {"a", "b"}}, Body: []byte(`{"order":17}`)}
-	if diff := cmp.Diff(want, s.Response); diff != "" {
-		t.Error(diff)
-	}
-	if got := s.Settlement; got == nil || got.Who != "ann" || got.Why != "order 17 is in the book" || got.Evidence != "ticket 4711" {
-		t.Errorf("settlement %+v", got)
-	}
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		file := filepath.Join(t.TempDir(), "order.json")
+		if err := os.WriteFile(file, []byte(`{"order":17}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		digest := testDigest("lost").String()
+		out := must(t, "ops", "settle", digest[:10], "--store", dsn, "--completed", "--status", "201", "--header", "Location: /orders/17",
+			"--header", "X-Multi: a", "--header", "x-multi: b", "--body-file", file, "--who", "ann", "--why", "order 17 is in the book", "--evidence", "ticket 4711")
+		if !strings.Contains(out, "no answer") || !strings.HasSuffix(out, "settled revision 2 as completed; the record is at revision 3 now\n") {
+			t.Errorf("printed:\n%s", out)
+		}
+		var s shown
+		if err := json.Unmarshal([]byte(must(t, "ops", "show", "--store", dsn, digest, "--answer", "--json")), &s); err != nil {
+			t.Fatal(err)
+		}
+		want := &response{Status: 201, Headers: http.Header{"Location": {"/orders/17"}, "X-Multi": {"a", "b"}}, Body: []byte(`{"order":17}`)}
+		if diff := cmp.Diff(want, s.Response); diff != "" {
+			t.Error(diff)
+		}
+		if got := s.Settlement; got == nil || got.Who != "ann" || got.Why != "order 17 is in the book" || got.Evidence != "ticket 4711" {
+			t.Errorf("settlement %+v", got)
+		}
+	})
 }
 
 func TestOpsSettleRetryable(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	digest := testDigest("lost").String()
-	var s settlement
-	out := must(t, "ops", "settle", digest, "--store", dsn, "--retryable", "--who", "ann", "--why", "nobody has seen it", "--revision", "2", "--json")
-	if err := json.Unmarshal([]byte(out), &s); err != nil || s.Digest != digest || s.JudgedRevision != 2 || s.Revision != 3 || s.State != "retryable" {
-		t.Errorf("error %v, printed %s", err, out)
-	}
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		digest := testDigest("lost").String()
+		var s settlement
+		out := must(t, "ops", "settle", digest, "--store", dsn, "--retryable", "--who", "ann", "--why", "nobody has seen it", "--revision", "2", "--json")
+		if err := json.Unmarshal([]byte(out), &s); err != nil || s.Digest != digest || s.JudgedRevision != 2 || s.Revision != 3 || s.State != "retryable" {
+			t.Errorf("error %v, printed %s", err, out)
+		}
+	})
 }
 
 // A body from standard input, in the codec of a guard that is not HTTP.
 func TestOpsSettleOtherCodec(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	c := call(t, `{"order":17}`, "ops", "settle", testDigest("gone").String(), "--store", dsn, "--completed", "--codec", "json/1", "--body-file", "-", "--who", "ann", "--why", "seen")
-	if c.code != exitDone {
-		t.Fatalf("%+v", c)
-	}
-	out := must(t, "ops", "show", "--store", dsn, testDigest("gone").String(), "--answer")
-	if !strings.Contains(out, "codec json/1") || !strings.HasSuffix(out, "\n\n\n"+`{"order":17}`+"\n") {
-		t.Errorf("shown:\n%s", out)
-	}
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		c := call(t, `{"order":17}`, "ops", "settle", testDigest("gone").String(), "--store", dsn, "--completed", "--codec", "json/1", "--body-file", "-", "--who", "ann", "--why", "seen")
+		if c.code != exitDone {
+			t.Fatalf("%+v", c)
+		}
+		out := must(t, "ops", "show", "--store", dsn, testDigest("gone").String(), "--answer")
+		if !strings.Contains(out, "codec json/1") || !strings.HasSuffix(out, "\n\n\n"+`{"order":17}`+"\n") {
+			t.Errorf("shown:\n%s", out)
+		}
+	})
 }
 
 // What a decision lacks is a mistake of the command line (2); what does not fit the record is refused
 // (1). Neither changes anything.
 func TestOpsSettleRefused(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	good := []string{"--completed", "--status", "201", "--who", "ann", "--why", "seen"}
-	for _, c := range []struct {
-		name   string
-		digest string
-		args   []string
-		code   int
-		says   string
-	}{
-		{"no decision", "lost", []string{"--who", "ann", "--why", "seen"}, exitUsage, "either --completed or --retryable"},
-		{"both", "lost", append([]string{"--retryable"}, good...), exitUsage, "either"},
-		{"nobody", "lost", []string{"--retryable", "--why", "seen"}, exitUsage, "--who"},
-		{"no reason", "lost", []string{"--retryable", "--who", "ann"}, exitUsage, "--why"},
-		{"no status", "lost", []string{"--completed", "--who", "ann", "--why", "seen"}, exitUsage, "--status"},
-		{"status of another world", "lost", append([]string{"--status", "99"}, good[0], "--who", "ann", "--why", "x"), exitUsage, "between 200 and 599"},
-		{"answer of what has not happened", "lost", []string{"--retryable", "--status", "201", "--who", "ann", "--why", "x"}, exitUsage, "belong to --completed"},
-		{"header without colon", "lost", append([]string{"--header", "Location"}, good...), exitUsage, "Name: value"},
-		{"two headers in one", "lost", append([]string{"--header", "A: b\r\nC: d"}, good...), exitUsage, "Name: value"},
-		{"cookie", "lost", append([]string{"--header", "Set-Cookie: a=b"}, good...), exitUsage, "never replayed"},
-		{"no file", "lost", append([]string{"--body-file", "/does/not/exist"}, good...), exitFailed, "--body-file"},
-		{"other revision", "lost", append([]string{"--revision", "1"}, good...), exitFailed, "it is at 2 now"},
-		{"still running", "busy", good, exitFailed, "somebody holds it until"},
-		{"completed already", "paid", good, exitFailed, "only an abandoned record"},
-		{"unknown", "nobody", good, exitFailed, "no such record"},
-	} {
-		before := must(t, "ops", "list", "--store", dsn, "--json")
-		got := call(t, "", append([]string{"ops", "settle", testDigest(c.digest).String(), "--store", dsn}, c.args...)...)
-		if got.code != c.code || !strings.Contains(got.err, c.says) {
-			t.Errorf("%s: exit code %d: %s", c.name, got.code, got.err)
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		good := []string{"--completed", "--status", "201", "--who", "ann", "--why", "seen"}
+		for _, c := range []struct {
+			name   string
+			digest string
+			args   []string
+			code   int
+			says   string
+		}{
+			{"no decision", "lost", []string{"--who", "ann", "--why", "seen"}, exitUsage, "either --completed or --retryable"},
+			{"both", "lost", append([]string{"--retryable"}, good...), exitUsage, "either"},
+			{"nobody", "lost", []string{"--retryable", "--why", "seen"}, exitUsage, "--who"},
+			{"no reason", "lost", []string{"--retryable", "--who", "ann"}, exitUsage, "--why"},
+			{"no status", "lost", []string{"--completed", "--who", "ann", "--why", "seen"}, exitUsage, "--status"},
+			{"status of another world", "lost", append([]string{"--status", "99"}, good[0], "--who", "ann", "--why", "x"), exitUsage, "between 200 and 599"},
+			{"answer of what has not happened", "lost", []string{"--retryable", "--status", "201", "--who", "ann", "--why", "x"}, exitUsage, "belong to --completed"},
+			{"header without colon", "lost", append([]string{"--header", "Location"}, good...), exitUsage, "Name: value"},
+			{"two headers in one", "lost", append([]string{"--header", "A: b\r\nC: d"}, good...), exitUsage, "Name: value"},
+			{"cookie", "lost", append([]string{"--header", "Set-Cookie: a=b"}, good...), exitUsage, "never replayed"},
+			{"no file", "lost", append([]string{"--body-file", "/does/not/exist"}, good...), exitFailed, "--body-file"},
+			{"other revision", "lost", append([]string{"--revision", "1"}, good...), exitFailed, "it is at 2 now"},
+			{"still running", "busy", good, exitFailed, "somebody holds it until"},
+			{"completed already", "paid", good, exitFailed, "only an abandoned record"},
+			{"unknown", "nobody", good, exitFailed, "no such record"},
+		} {
+			before := must(t, "ops", "list", "--store", dsn, "--json")
+			got := call(t, "", append([]string{"ops", "settle", testDigest(c.digest).String(), "--store", dsn}, c.args...)...)
+			if got.code != c.code || !strings.Contains(got.err, c.says) {
+				t.Errorf("%s: exit code %d: %s", c.name, got.code, got.err)
+			}
+			if after := must(t, "ops", "list", "--store", dsn, "--json"); after != before {
+				t.Errorf("%s changed:\n%s", c.name, cmp.Diff(before, after))
+			}
 		}
-		if after := must(t, "ops", "list", "--store", dsn, "--json"); after != before {
-			t.Errorf("%s changed:\n%s", c.name, cmp.Diff(before, after))
-		}
-	}
+	})
 }
 
 func TestOpsStatsAndPurge(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	var stats struct {
-		States map[string]int
-		Due    int
-	}
-	if err := json.Unmarshal([]byte(must(t, "ops", "stats", "--store", dsn, "--json")), &stats); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]int{"claimed": 0, "executing": 1, "completed": 1, "retryable": 0, "abandoned": 2, "expired": 0}
-	if diff := cmp.Diff(want, stats.States); diff != "" || stats.Due != 0 {
-		t.Errorf("due %d, states %s", stats.Due, diff)
-	}
-	if out := must(t, "ops", "stats", "--store", dsn); !strings.Contains(out, "abandoned     2\n") {
-		t.Errorf("stats:\n%s", out)
-	}
-	if out := must(t, "ops", "purge", "--store", dsn); out != "deleted 0 records\n" {
-		t.Errorf("purge: %s", out)
-	}
-	if out := must(t, "ops", "purge", "--store", dsn, "--json", "--batch", "1"); out != "{\"deleted\":0}\n" {
-		t.Errorf("purge: %s", out)
-	}
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		var stats struct {
+			States map[string]int
+			Due    int
+		}
+		if err := json.Unmarshal([]byte(must(t, "ops", "stats", "--store", dsn, "--json")), &stats); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{"claimed": 0, "executing": 1, "completed": 1, "retryable": 0, "abandoned": 2, "expired": 0}
+		if diff := cmp.Diff(want, stats.States); diff != "" || stats.Due != 0 {
+			t.Errorf("due %d, states %s", stats.Due, diff)
+		}
+		if out := must(t, "ops", "stats", "--store", dsn); !strings.Contains(out, "abandoned     2\n") {
+			t.Errorf("stats:\n%s", out)
+		}
+		if out := must(t, "ops", "purge", "--store", dsn); out != "deleted 0 records\n" {
+			t.Errorf("purge: %s", out)
+		}
+		if out := must(t, "ops", "purge", "--store", dsn, "--json", "--batch", "1"); out != "{\"deleted\":0}\n" {
+			t.Errorf("purge: %s", out)
+		}
+	})
 }
 
 func TestOpsSecretRetire(t *testing.T) {
 	t.Parallel()
-	dsn := newRecords(t)
-	if c := call(t, "", "ops", "secret", "retire", "1", "--store", dsn); c.code != exitFailed || !strings.Contains(c.err, "no version 1") {
-		t.Errorf("unknown version: %+v", c)
-	}
-	if c := call(t, "", "ops", "secret", "retire", "one", "--store", dsn); c.code != exitUsage {
-		t.Errorf("not a version: %+v", c)
-	}
+	onEachStore(t, func(t *testing.T, at *site) {
+		dsn := newRecords(t, at)
+		if c := call(t, "", "ops", "secret", "retire", "2", "--store", dsn); c.code != exitFailed || !strings.Contains(c.err, "no version 2") {
+			t.Errorf("unknown version: %+v", c)
+		}
+		if c := call(t, "", "ops", "secret", "retire", "one", "--store", dsn); c.code != exitUsage {
+			t.Errorf("not a version: %+v", c)
+		}
+	})
 }
 
 // Looking after a store never makes one, neither of nothing nor of what belongs to somebody else.
@@ -333,9 +359,13 @@ func TestOpsMistakes(t *testing.T) {
 // The environment names the store where no flag does.
 func TestOpsStoreFromEnvironment(t *testing.T) {
 	t.Parallel()
-	var out, failure bytes.Buffer
-	p := process{In: strings.NewReader(""), Out: &out, Err: &failure, Environ: []string{"REPRISE_STORE=" + newRecords(t)}}
-	if code := run(t.Context(), []string{"ops", "stats"}, p); code != exitDone || !strings.Contains(out.String(), "abandoned") {
-		t.Errorf("exit code %d: %s%s", code, out.String(), failure.String())
-	}
+	onEachStore(t, func(t *testing.T, at *site) {
+		newRecords(t, at)
+		if out := at.must(t, "ops", "stats"); !strings.Contains(out, "abandoned     2\n") {
+			t.Errorf("stats:\n%s", out)
+		}
+		if help := at.must(t, "ops", "stats", "--help"); strings.Contains(help, password) {
+			t.Errorf("help prints the password:\n%s", help)
+		}
+	})
 }

@@ -12,24 +12,55 @@ import (
 	"testing"
 
 	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/internal/servicetest"
 )
 
 func TestTwoProcessesOneFile(t *testing.T) {
 	t.Parallel()
+	at := newFileSite(t)
+	all := duplicates(t, at, at) // both find nothing, and must end up with one database and one secret
+	info, err := os.Stat(at.secret)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the secret: %v, %v; want mode 0600", info, err)
+	}
+	if strings.Count(all, "a new store") != 1 {
+		t.Errorf("a new store is announced in words, once:\n%s", all)
+	}
+}
+
+func TestTwoProcessesOneDatabase(t *testing.T) {
+	t.Parallel()
+	direct := newPostgresSite(t)
+	pooled := *direct
+	pooled.name(with(t, servicetest.PgBouncer(t, direct.dsn, servicetest.PoolTransaction), "pgbouncer", "1"))
+	for name, sites := range map[string][2]*site{"direct": {direct, direct}, "PgBouncer": {&pooled, &pooled}, "both": {direct, &pooled}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if all := duplicates(t, sites[0], sites[1]); strings.Contains(all, password) {
+				t.Errorf("printed the password:\n%s", all)
+			}
+		})
+	}
+}
+
+// duplicates starts a process at each of two sites at once, and sends 200 copies of one request, half of
+// them to each. It returns all that the processes have printed.
+func duplicates(t *testing.T, sites ...*site) (printed string) {
+	t.Helper()
 	up := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "made") })
-	dir := t.TempDir()
-	args := []string{"--upstream", up.URL, "--principal", "authorization"}
-	// Started at once: both find nothing, and must end up with one database and one secret.
 	var proxies [2]*proxyProcess
 	var starting sync.WaitGroup
 	for i := range proxies {
-		starting.Go(func() { proxies[i] = startProxy(t, dir, []string{"REPRISE_DUPLICATES=wait 30s"}, args...) })
+		starting.Go(func() {
+			proxies[i] = sites[i].startProxy(t, []string{"REPRISE_DUPLICATES=wait 30s", "REPRISE_COMMAND_TIMEOUT=10s"}, "--upstream", up.URL, "--principal", "authorization")
+		})
 	}
 	starting.Wait()
+	key := t.Name()
 	var callers sync.WaitGroup
 	for i := range 200 {
 		callers.Go(func() {
-			if g := proxies[i%2].post("/orders", "one", "book"); g.status != 200 || g.body != "made" {
+			if g := proxies[i%2].post("/orders", key, "book"); g.status != 200 || g.body != "made" {
 				t.Errorf("got %+v", g)
 			}
 		})
@@ -38,40 +69,38 @@ func TestTwoProcessesOneFile(t *testing.T) {
 	if n := up.requests.Load(); n != 1 {
 		t.Errorf("the upstream got %d requests, want 1", n)
 	}
-	info, err := os.Stat(filepath.Join(dir, "reprise.db.secret"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the secret: %v, %v; want mode 0600", info, err)
+	if printed = proxies[0].printed() + proxies[1].printed(); t.Failed() {
+		t.Log(printed)
 	}
-	if all := proxies[0].printed() + proxies[1].printed(); strings.Count(all, "a new store") != 1 {
-		t.Errorf("a new store is announced in words, once:\n%s", all)
-	}
+	return printed
 }
 
 // The proxy is killed while the upstream works. Nobody knows what happened, and it is never sent again.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	up, arrived, _ := held(t)
-	dir := t.TempDir()
-	args := []string{"--upstream", up.URL, "--principal", "authorization"}
-	short := []string{"REPRISE_LEASE=9s", "REPRISE_COMMAND_TIMEOUT=3s"}
-	first := startProxy(t, dir, short, args...)
-	go first.post("/orders", "one", "book")
-	<-arrived
-	first.kill()
+	onEachStore(t, func(t *testing.T, at *site) {
+		up, arrived, _ := held(t)
+		args := []string{"--upstream", up.URL, "--principal", "authorization"}
+		short := []string{"REPRISE_LEASE=9s", "REPRISE_COMMAND_TIMEOUT=3s"}
+		first := at.startProxy(t, short, args...)
+		go first.post("/orders", "one", "book")
+		<-arrived
+		first.kill()
 
-	again := startProxy(t, dir, short, args...)
-	if g := again.post("/orders", "one", "book"); g.problem() != httpguard.ProblemInProgress {
-		t.Errorf("while the lease lasts: %+v", g)
-	}
-	patient := startProxy(t, dir, append(short, "REPRISE_DUPLICATES=wait 60s"), args...)
-	for _, p := range []*proxyProcess{patient, again} {
-		if g := p.post("/orders", "one", "book"); g.status != 409 || g.problem() != httpguard.ProblemOutcomeUnknown {
-			t.Errorf("after the lease: %+v", g)
+		again := at.startProxy(t, short, args...)
+		if g := again.post("/orders", "one", "book"); g.problem() != httpguard.ProblemInProgress {
+			t.Errorf("while the lease lasts: %+v", g)
 		}
-	}
-	if n := up.requests.Load(); n != 1 {
-		t.Errorf("the upstream got %d requests, want 1", n)
-	}
+		patient := at.startProxy(t, append(short, "REPRISE_DUPLICATES=wait 60s"), args...)
+		for _, p := range []*proxyProcess{patient, again} {
+			if g := p.post("/orders", "one", "book"); g.status != 409 || g.problem() != httpguard.ProblemOutcomeUnknown {
+				t.Errorf("after the lease: %+v", g)
+			}
+		}
+		if n := up.requests.Load(); n != 1 {
+			t.Errorf("the upstream got %d requests, want 1", n)
+		}
+	})
 }
 
 // SIGTERM lets what runs finish, and records it.

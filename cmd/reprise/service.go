@@ -105,30 +105,24 @@ func (s *service) listen() (net.Listener, error) {
 
 // openStore opens the store with its decorators. What can be found wrong without it is found before.
 func (s *service) openStore(ctx context.Context) error {
-	path, sqlite, err := parseDSN(s.config.Store)
+	p, err := parsePlace(s.config.Store)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if err := rehearse(ctx, &s.maker, s.config); err != nil {
 		return usageError{err}
 	}
-	s.secret = secretSource{file: s.config.SecretFile, variable: variable(s.flags.environ, secretVariable)}
-	if sqlite {
-		s.secret.beside = secretBeside(path)
-	} else if s.secret.memory, err = randomSecrets(); err != nil {
+	if s.secret, err = newSecretSource(p, s.config.SecretFile, variable(s.flags.environ, secretVariable)); err != nil {
 		return err
 	}
-	if err := s.secret.check(); err != nil {
+	if s.opened, err = s.secret.openStore(ctx); err != nil {
 		return err
 	}
-	if s.opened, err = s.secret.openStore(ctx, s.config.Store, path); err != nil {
-		return err
-	}
-	if s.opened.created && s.secret.beside != "" && (s.secret.file != "" || s.secret.variable != "") {
-		s.log.Info("a new database: keys sent before this are unknown to it. Back it up together with the secret", "database", path)
-	}
-	if s.opened.path == "" {
+	switch {
+	case p.class == inMemory:
 		s.log.Warn("the store is this process's memory: every key is forgotten when it ends")
+	case s.opened.created && (s.secret.file != "" || s.secret.variable != ""):
+		s.log.Info("a new database: keys sent before this are unknown to it. Back it up together with the secret", "database", p.path)
 	}
 	if s.store, err = observestore.New(s.opened, tracenoop.NewTracerProvider(), s.admin.meters); err != nil {
 		return errors.Join(err, s.opened.Close())
@@ -167,7 +161,7 @@ func (s *service) serve(listener net.Listener) {
 	})
 	s.work.Go(func() { s.proxy.Purge(s.life, s.config.PurgeInterval) })
 	s.admin.serve()
-	s.log.Info("listening", "address", listener.Addr().String(), "upstream", s.config.Upstream.String(), "store", s.config.Store,
+	s.log.Info("listening", "address", listener.Addr().String(), "upstream", s.config.Upstream.String(), "store", s.opened.place.String(),
 		"routes", len(s.config.Routes), "admin", s.admin.address(), "version", version())
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/store/sqlitestore"
 )
 
@@ -63,7 +64,9 @@ func TestRefusals(t *testing.T) {
 		"no upstream":      {nothing, nil, []string{"--principal", "none"}, exitUsage, "no upstream; say where the service is: --upstream"},
 		"unknown flag":     {nothing, nil, []string{"--upstraem", "x"}, exitUsage, "unknown flag: --upstraem"},
 		"no configuration": {nothing, nil, []string{"--config", "missing.yaml"}, exitUsage, "missing.yaml"},
-		"unknown store":    {nothing, nil, []string{"--store", "postgres://u:hunter2@h/db"}, exitUsage, "is not a store of this version, which has memory: and sqlite:"},
+		"unknown store":    {nothing, nil, []string{"--store", "mongodb://u:hunter2@h/db"}, exitUsage, "is not a store of this version; this version has memory:"},
+		"no secret for a server": {nothing, nil, []string{"--store", "postgres://u:hunter2@h/db"}, exitUsage,
+			`make one, once, with: (umask 077; echo "1 $(openssl rand -base64 32)" >reprise.secret)`},
 		"store without kind": {nothing, nil, []string{"--store", "reprise.db"}, exitUsage,
 			"did you mean \"sqlite:reprise.db\"?"},
 		"not a database": {func(t *testing.T, path string) { writeFile(t, path, strings.Repeat("not a database\n", 100)) }, []string{long}, nil, exitFailed, "not a database"},
@@ -126,6 +129,14 @@ func TestRefusals(t *testing.T) {
 func TestNoPrincipalInTwoLines(t *testing.T) {
 	t.Parallel()
 	if _, out := refusal(t, nil, "proxy", "--upstream", "http://x"); strings.Count(out, "\n") != 2 {
+		t.Errorf("printed:\n%s", out)
+	}
+}
+
+// So does one on a server without a secret.
+func TestNoSecretInTwoLines(t *testing.T) {
+	t.Parallel()
+	if _, out := refusal(t, nil, "proxy", "--upstream", "http://x", "--principal", "none", "--listen", "127.0.0.1:0", "--store", "postgres://h/d"); strings.Count(out, "\n") != 2 {
 		t.Errorf("printed:\n%s", out)
 	}
 }
@@ -220,9 +231,10 @@ func TestConfigCommands(t *testing.T) {
 		t.Errorf("check: %+v", c)
 	}
 	// Everything that the configuration lets pass, the parts take too.
-	all := "{key-missing: 499, key-malformed: 499, key-reused: 499, principal-missing: 499, principal-invalid: 499, principal-unavailable: 599, " +
-		"body-too-large: 499, body-incomplete: 499, in-progress: 425, outcome-unknown: 499, answer-expired: 499, answer-not-kept: 499, answer-incompatible: 499, " +
-		"record-unreadable: 499, store-unavailable: 599, store-lost: 599, misconfigured: 599, upstream-unreachable: 599, upstream-no-answer: 599}"
-	writeFile(t, file, "routes: [{path: /, statuses: "+all+", exclude: [/a/b, '?ts'], excluded-before: [[/a]], final: [502], unknown: [500]}]\n")
+	var statuses []string
+	for _, problem := range httpguard.ProblemTypes() {
+		statuses = append(statuses, problem+": 499")
+	}
+	writeFile(t, file, "routes: [{path: /, statuses: {"+strings.Join(statuses, ", ")+"}, exclude: [/a/b, '?ts'], excluded-before: [[/a]], final: [502], unknown: [500]}]\n")
 	must(t, "config", "check", "--config", file, "--upstream", "http://x", "--principal", "none")
 }

@@ -134,7 +134,7 @@ func TestTLS(t *testing.T) {
 		if response.ProtoMajor != 2 {
 			t.Errorf("clients get %s, want HTTP/2", response.Proto)
 		}
-		return got{response.StatusCode, string(text), response.Header.Get(httpguard.HeaderReplayed) == "true", err}, response.TLS.PeerCertificates[0]
+		return got{status: response.StatusCode, body: string(text), replayed: response.Header.Get(httpguard.HeaderReplayed) == "true", err: err}, response.TLS.PeerCertificates[0]
 	}
 	one, two := a.client("one"), a.client("two")
 	g, before := send(one)

@@ -214,7 +214,7 @@ func (e *effect) settle(ctx context.Context, candidate int, begun *machine.Recor
 		letGo(ctx, conn.Conn())
 		conn.Release()
 		if errors.Is(err, store.ErrCorrupt) {
-			return store.Effect{}, store.Indeterminate(errors.Join(cause, err))
+			return store.Effect{}, inDoubtStill(cause, err)
 		}
 		if err != nil {
 			continue
@@ -225,5 +225,5 @@ func (e *effect) settle(ctx context.Context, candidate int, begun *machine.Recor
 		}
 		return store.Effect{}, store.Unavailable(fmt.Errorf("the transaction was rolled back: %w", cause))
 	}
-	return store.Effect{}, store.Indeterminate(errors.Join(cause, context.Cause(ctx)))
+	return store.Effect{}, inDoubtStill(cause, context.Cause(ctx))
 }

@@ -54,6 +54,21 @@ func TestErrorsOfWhatWasSent(t *testing.T) {
 	}
 }
 
+// Because a guard that is told "nothing was changed" forgets a claim that was made: a command that was sent
+// stays in doubt, whatever the tries to find out are told.
+func TestErrorsOfWhatIsInDoubt(t *testing.T) {
+	t.Parallel()
+	for _, later := range []error{store.Unavailable(errBusy), store.Corrupt(machine.Digest{1}, errMoved), context.DeadlineExceeded} {
+		err := (&doubt{cause: io.ErrUnexpectedEOF}).or(later)
+		if store.Classify(err) != store.ErrIndeterminate || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), later.Error()) {
+			t.Errorf("%v", err)
+		}
+		if got := (*doubt)(nil).or(later); got != later {
+			t.Errorf("without a doubt: %v", got)
+		}
+	}
+}
+
 // In somebody else's transaction an error says whether running it again helps.
 func TestErrorsOfJoinedTransactions(t *testing.T) {
 	t.Parallel()

@@ -206,6 +206,31 @@ func TestALostReplyIsLikeOneThatCame(t *testing.T) {
 	}
 }
 
+// A begin that goes on from its caller's own claim is told when that was done, whichever of its messages is
+// lost.
+func TestALostReplyToAResumedClaim(t *testing.T) {
+	t.Parallel()
+	server := servicetest.Postgres(t)
+	d := newDatabase(t)
+	proxy := faultnet.New(t, server.Addr(), faultnet.Postgres())
+	s, err := Open(t.Context(), proxy.Through(d.dsn), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for n, struck := 1, 1; struck > 0; n++ {
+		begin := newBegin()
+		want(t, s, machine.Acquired, begin.Claim)
+		proxy.SetPlan(faultnet.Nth(n, faultnet.ReplyLost()))
+		reply := truth(t, s, begin, machine.ReplayedAcquire)
+		if held := reply.LeaseEnd.Sub(reply.At); held != begin.Lease {
+			t.Errorf("the reply to message %d is lost: told that %v of the lease are left, of %v", n, held, begin.Lease)
+		}
+		struck = proxy.Struck()
+		proxy.SetPlan(faultnet.None)
+	}
+}
+
 // Because a caller that is told "there is no record, and none may be made any more" goes on to another
 // record of the same key: it is told so only when nobody is just making this one.
 func TestBarredIsSaidUnderTheLock(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -60,7 +61,14 @@ func (d *doubt) or(err error) error {
 	if d == nil {
 		return err
 	}
-	return store.Indeterminate(errors.Join(d.cause, err))
+	return inDoubtStill(d.cause, err)
+}
+
+// inDoubtStill returns the error of something that may have been committed, and of which a later try could
+// not find out. What the later error says is true of that try alone, so it is told in words: an error that
+// is unavailable, too, would be taken for certain.
+func inDoubtStill(cause, later error) error {
+	return store.Indeterminate(fmt.Errorf("%w; and then: %v", cause, later))
 }
 
 // stepOnce is one transaction. It returns errBusy if the key is held, and a doubt if its commit got no
@@ -114,7 +122,7 @@ func (d *doubt) settle(command machine.Command, h *held) (*machine.Record, machi
 		at = h.at
 	}
 	next, reply := machine.Step(d.previous, command, at.Time())
-	return next, reply, reply.Outcome.Applied() && same(next, h.record)
+	return next, reply, next != d.previous && same(next, h.record)
 }
 
 // same reports whether two records are the same in every field.

@@ -95,6 +95,19 @@ func (c *conn) readOnly() bool {
 	return is && err == nil
 }
 
+// version counts the changes of the file that this connection knows of, its own ones too. ok is false if
+// that cannot be told.
+func (c *conn) version() (version uint32, ok bool) {
+	f, ok := c.raw.(interface {
+		FileControlDataVersion(schema string) (uint32, error)
+	})
+	if !ok {
+		return 0, false
+	}
+	version, err := f.FileControlDataVersion("main")
+	return version, err == nil
+}
+
 // prepare returns a statement that lives as long as the connection.
 func (c *conn) prepare(query string) (*statement, error) {
 	s, err := c.statement(query)
@@ -154,12 +167,31 @@ func (s *statement) bind(args []any) []driver.NamedValue {
 // exec runs the statement and returns how many rows it changed. Statements run to their end whatever
 // the caller's context: one that was cut short would leave open what it did.
 func (s *statement) exec(args ...any) (int64, error) {
-	result, err := s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
-	clear(s.args)
+	result, err := s.run(args)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// insert runs the statement and returns the id of the row that it made, if it made one.
+func (s *statement) insert(args ...any) (id int64, made bool, err error) {
+	result, err := s.run(args)
+	if err != nil {
+		return 0, false, err
+	}
+	rows, err := result.RowsAffected()
+	if err != nil || rows == 0 {
+		return 0, false, err
+	}
+	id, err = result.LastInsertId()
+	return id, true, err
+}
+
+func (s *statement) run(args []any) (driver.Result, error) {
+	result, err := s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
+	clear(s.args)
+	return result, err
 }
 
 // query hands each row to visit, which must not keep the slice.

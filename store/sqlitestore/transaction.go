@@ -12,6 +12,7 @@ import (
 type transaction struct {
 	conn    *conn
 	records *loader
+	memory  memory
 
 	beginning, committing, rollingBack *statement
 	inserting, updating, deleting      *statement
@@ -23,7 +24,7 @@ type transaction struct {
 }
 
 func newTransaction(c *conn) (t *transaction, err error) {
-	t = &transaction{conn: c}
+	t = &transaction{conn: c, memory: memory{rows: map[machine.Digest]row{}}}
 	if t.records, err = newLoader(c); err != nil {
 		return nil, err
 	}
@@ -44,7 +45,11 @@ func newTransaction(c *conn) (t *transaction, err error) {
 // begin takes the write lock; what is read from here on is the latest, and stays so.
 func (t *transaction) begin() error {
 	t.wrote, t.changed, t.bytes = false, t.changed[:0], 0
-	return t.control(t.beginning)
+	if err := t.control(t.beginning); err != nil {
+		return err
+	}
+	t.memory.check(t.conn)
+	return nil
 }
 
 // commit makes the changes durable. Where there are none, there is nothing to wait for.
@@ -52,11 +57,18 @@ func (t *transaction) commit() error {
 	if !t.wrote {
 		return t.rollback()
 	}
-	return t.control(t.committing)
+	if err := t.control(t.committing); err != nil {
+		return err
+	}
+	t.memory.committed(t.conn)
+	return nil
 }
 
 // rollback undoes the changes. SQLite may have done so by itself after a failure; that is no error.
 func (t *transaction) rollback() error {
+	if t.wrote {
+		t.memory.forgetAll()
+	}
 	t.changed = t.changed[:0]
 	if err := t.control(t.rollingBack); err != nil && code(err) != lib.SQLITE_ERROR {
 		return err
@@ -74,6 +86,7 @@ func (t *transaction) control(s *statement) error {
 func (t *transaction) run(r *request, now time.Time) (err error) {
 	if r.task != nil {
 		t.wrote = true
+		t.memory.forgetAll()
 		return r.task(t, now)
 	}
 	r.err = nil // of a first try in a larger group
@@ -98,22 +111,31 @@ func (t *transaction) apply(command machine.Command, fresh bool, now time.Time) 
 
 // step is machine.Step on the row of the command's target.
 func (t *transaction) step(command machine.Command, now time.Time) (machine.Reply, error) {
-	id, record, err := t.records.load(command.Target().Digest)
+	at, err := t.find(command.Target().Digest)
 	if err != nil {
 		return machine.Reply{}, err
 	}
-	next, reply := machine.Step(record, command, now)
+	next, reply := machine.Step(at.record, command, now)
 	switch {
-	case next == record:
+	case next == at.record:
 		return reply, nil
 	case next == nil:
-		err = t.delete(id, record.Scope.Digest)
-	case record == nil:
+		err = t.delete(at.id, at.record.Scope.Digest)
+	case at.record == nil:
 		_, err = t.insert(next)
 	default:
-		err = t.update(id, next)
+		err = t.update(at.id, next)
 	}
 	return reply, err
+}
+
+// find returns the row of a record, which is the zero row if there is none.
+func (t *transaction) find(digest machine.Digest) (row, error) {
+	if found, ok := t.memory.rows[digest]; ok {
+		return found, nil
+	}
+	id, record, err := t.records.load(digest)
+	return row{id, record}, err
 }
 
 // insert reports whether it wrote: not if there is a record already.
@@ -122,12 +144,13 @@ func (t *transaction) insert(r *machine.Record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	changed, err := t.inserting.exec(r.Scope.Digest[:], int64(r.State), r.Scope.Operation, int64(r.Scope.SecretVersion),
+	id, changed, err := t.inserting.insert(r.Scope.Digest[:], int64(r.State), r.Scope.Operation, int64(r.Scope.SecretVersion),
 		int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed)
-	if changed > 0 {
+	if changed {
 		t.note(r.Scope.Digest, len(packed))
+		t.memory.put(id, r)
 	}
-	return changed > 0, err
+	return changed, err
 }
 
 func (t *transaction) update(id int64, r *machine.Record) error {
@@ -136,12 +159,14 @@ func (t *transaction) update(id int64, r *machine.Record) error {
 		return err
 	}
 	t.note(r.Scope.Digest, len(packed))
+	t.memory.put(id, r)
 	_, err = t.updating.exec(int64(r.State), int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed, id)
 	return err
 }
 
 func (t *transaction) delete(id int64, digest machine.Digest) error {
 	t.note(digest, 0)
+	t.memory.forget(digest)
 	_, err := t.deleting.exec(id)
 	return err
 }

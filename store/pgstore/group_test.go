@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"runtime"
 	"slices"
 	"sync"
@@ -318,5 +319,47 @@ func TestCloseGivesUpWhoWaits(t *testing.T) {
 	}
 	if err := <-told; !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Because the machine of a process, or the network to it, can go away in the middle of a transaction without
+// a word: the server frees the key after a time, and does not wait for the other side to close.
+func TestWhoIsGoneHoldsNoKey(t *testing.T) {
+	t.Parallel()
+	direct := servicetest.Postgres(t).Database(t)
+	d := prepare(t, direct, DefaultSchema)
+	bouncer := with(t, servicetest.PgBouncer(t, direct, servicetest.PoolTransaction), "pgbouncer", "1")
+	sound := d.open(Options{})
+	for name, dsn := range map[string]string{"direct": d.dsn, "behind a PgBouncer": bouncer} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, err := url.Parse(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy := faultnet.New(t, u.Host, faultnet.Postgres())
+			s, err := Open(t.Context(), proxy.Through(dsn), Options{Timeout: 200 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { proxy.CutAll(); s.Close() })
+			begin := newBegin()
+			want(t, s, machine.Acquired, begin)
+			hold := completion(begin, nil).Hold
+			hold.Revision = want(t, s, machine.Renewed, machine.Renew{Hold: hold, Lease: time.Minute}).Revision
+			// The lock is taken and the record loaded; what comes then does not arrive, and nothing closes.
+			proxy.SetPlan(faultnet.From(2, faultnet.RequestLost().Hanging()))
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			renew := machine.Renew{Hold: hold, Lease: time.Minute}
+			if _, err := s.Apply(ctx, renew); !errors.Is(err, store.ErrIndeterminate) {
+				t.Errorf("who is gone: %v", err)
+			}
+			patient, giveUp := context.WithTimeout(t.Context(), 5*time.Second)
+			defer giveUp()
+			if reply, err := sound.Apply(patient, renew); err != nil || reply.Outcome != machine.Renewed {
+				t.Errorf("somebody else: %v, %v", reply.Outcome, err)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,9 @@ type Options struct {
 	// server, which has max_locks_per_transaction × max_connections of them.
 	GroupLimit int
 	// Timeout is how long the store waits for the server to answer for a group, before it gives the
-	// connection up; 0 is 10 s. Callers wait as long as their contexts say.
+	// connection up; 0 is 10 s. Callers wait as long as their contexts say. The server waits as long for
+	// the store in the middle of a transaction: then it frees the key, because a process whose machine or
+	// network is gone cannot.
 	Timeout time.Duration
 }
 
@@ -128,12 +131,19 @@ func (s *Store) configure(config *pgxpool.Config) {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		return
 	}
+	config.ConnConfig.RuntimeParams[idleSetting] = s.idle()
 	session := s.sql.session
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, session)
 		return err
 	}
 }
+
+// idleSetting is how long a session may be idle in the middle of a transaction.
+const idleSetting = "idle_in_transaction_session_timeout"
+
+// idle is its value.
+func (s *Store) idle() string { return strconv.FormatInt(max(1, s.options.Timeout.Milliseconds()), 10) }
 
 // start divides the connections and starts what serves the groups.
 func (s *Store) start() {

@@ -150,10 +150,13 @@ type held struct {
 func (s *Store) hold(ctx context.Context, conn *pgx.Conn, digest machine.Digest) (*held, error) {
 	b := &pgx.Batch{}
 	b.Queue(beginSQL)
+	if s.address.bouncer { // else the session has it
+		b.Queue("SET LOCAL " + idleSetting + " = " + s.idle())
+	}
 	b.Queue(s.sql.lock, lockOf(digest))
 	b.Queue(s.sql.load, head(digest), tail(digest))
 	results := conn.SendBatch(ctx, b)
-	h, err := readHeld(results, digest)
+	h, err := readHeld(results, b.Len()-2, digest)
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
@@ -164,9 +167,12 @@ func (s *Store) hold(ctx context.Context, conn *pgx.Conn, digest machine.Digest)
 	return h, nil
 }
 
-func readHeld(results pgx.BatchResults, digest machine.Digest) (*held, error) {
-	if _, err := results.Exec(); err != nil {
-		return nil, err
+// readHeld reads the results of so many statements that begin the transaction, and of the two after them.
+func readHeld(results pgx.BatchResults, beginning int, digest machine.Digest) (*held, error) {
+	for range beginning {
+		if _, err := results.Exec(); err != nil {
+			return nil, err
+		}
 	}
 	return readLocked(results, digest)
 }

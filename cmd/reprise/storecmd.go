@@ -147,8 +147,11 @@ func declare(ctx context.Context, s store.Store, p *place, secrets *reprise.Secr
 	if err != nil {
 		return err
 	}
-	if len(known)+len(page.Records)+len(page.Unreadable) > 0 {
+	switch records := len(page.Records) + len(page.Unreadable); {
+	case len(known) > 0:
 		return fmt.Errorf("%v exists: store init makes new stores only, and an existing one is used as it is", p)
+	case records > 0:
+		return fmt.Errorf("%v has records, and has lost the fingerprint of the secret that they were made under: restore it from a backup, or drop the schema", p)
 	}
 	guard, err := reprise.New(s, reprise.Policy{Secrets: secrets})
 	if err != nil {

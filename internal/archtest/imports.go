@@ -30,6 +30,7 @@ var layers = []layer{
 	{"cmd/reprise", []string{"..."}},
 	{"internal/prove", nil},
 	{"internal/explore", []string{".", "machine", "store", "internal/flow"}},
+	{"internal/faulttest", []string{".", "machine", "store", "store/faultstore", "admin", "internal/faultnet"}},
 	{"internal", nil},
 }
 
@@ -162,7 +163,7 @@ var (
 		"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "go.uber.org/goleak",
 		"github.com/google/go-cmp", "github.com/chromedp/chromedp", "github.com/rogpeppe/go-internal",
 	}
-	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/explore"}
+	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/explore"}
 )
 
 func checkTestLibraries(p *Package) []Finding {

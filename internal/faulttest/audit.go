@@ -1,0 +1,69 @@
+package faulttest
+
+import (
+	"errors"
+
+	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// audit asks for every key of a scene once more, when nothing goes wrong any more, as clients do that were
+// not told yet: on a handle that need not be the one that was broken. Afterwards each key has had its
+// effect once, and its answer.
+func (s *stage) audit(policy reprise.Policy, handle store.Store, truth store.Store) {
+	struck, fault := s.subject.Wire.Struck(), s.fault
+	s.subject.Wire.Break(0, 0)
+	s.fault = 0
+	s.store = &recorder{handle, s.history, s.report}
+	policy.Lease, policy.CommandTimeout, policy.Wait = 0, 0, 0
+	g := s.guard(policy)
+	for _, p := range s.pages {
+		s.auditKey(g, p, struck && (fault.copies() || fault.fatal()))
+	}
+	s.leave()
+	for digest := range s.digests {
+		// The last word on each record belongs to the history.
+		inspect := machine.Inspect{Scope: machine.Scope{Operation: "charge", SecretVersion: 1, Digest: digest}}
+		if _, err := (&recorder{truth, s.history, s.report}).Apply(s.ctx, inspect); err != nil {
+			s.report.breach("the record cannot be read at the end: %v", err)
+		}
+	}
+	for _, breach := range s.history.check(fault.copies()) {
+		s.report.breach("%s", breach)
+	}
+}
+
+// auditKey asks for one key. If left is set, what was sent for it may have been done by somebody who is
+// not there any more, so that it may be unknown although no action has run.
+func (s *stage) auditKey(g *reprise.Guard, p *page, left bool) {
+	given, unsure := p.given, p.given != nil && !p.sure
+	last := s.ask(g, p, answering)
+	if errors.Is(last.err, reprise.ErrInProgress) {
+		s.advance(lease) // whoever holds it is not there any more
+		last = s.ask(g, p, answering)
+	}
+	if errors.Is(last.err, reprise.ErrUnknown) {
+		if !p.doubt && !left {
+			s.report.breach("%s: unknown, and nothing happened that nobody could know of: %v", p.call.Key, last.err)
+		}
+		if given != nil && !(left && unsure) {
+			s.report.breach("%s: unknown after the answer %q was given", p.call.Key, given)
+		}
+		s.settle(p, "")
+		last = s.ask(g, p, answering)
+	}
+	if p.past && errors.Is(last.err, reprise.ErrExpired) {
+		return
+	}
+	if last.err != nil {
+		s.report.breach("%s: no answer when nothing goes wrong any more: %v", p.call.Key, last.err)
+		return
+	}
+	if last = s.ask(g, p, answering); last.verdict != "replayed" {
+		s.report.breach("%s: an answer is not replayed: %s %v", p.call.Key, last.verdict, last.err)
+	}
+	if p.effects != 1 && !p.rerun {
+		s.report.breach("%s: %d effects", p.call.Key, p.effects)
+	}
+}

@@ -215,6 +215,18 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// Who only reads does not notice that the server has ended its session: it asks on another one.
+func TestAServerThatEndsSessions(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open(Options{})
+	begin := newBegin()
+	want(t, s, machine.Acquired, begin)
+	want(t, s, machine.CompletedNow, completion(begin, []byte("answer")))
+	d.exec("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	want(t, s, machine.Replay, anotherCaller(begin))
+}
+
 // A standby, or a role that may only read: commands that write are refused, with what to do.
 func TestAServerThatIsReadOnly(t *testing.T) {
 	t.Parallel()

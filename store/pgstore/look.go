@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -56,11 +55,10 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 }
 
 // lookUp fetches what a group of callers wants to see. Nothing is changed, so it is tried again on another
-// connection if one turns out to be broken.
+// connection if one turns out to be broken, or ended by the server.
 func (s *Store) lookUp(ctx context.Context, jobs []*job[look]) {
 	err := s.lookUpOnce(ctx, s.pool, jobs)
-	var refused *pgconn.PgError
-	if err != nil && !errors.As(err, &refused) && ctx.Err() == nil {
+	if code := sqlState(err); err != nil && (code == "" || doubtful(code)) && ctx.Err() == nil {
 		err = s.lookUpOnce(ctx, s.pool, jobs)
 	}
 	for _, j := range jobs {

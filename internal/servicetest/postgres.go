@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -44,7 +43,7 @@ type PostgresOptions struct {
 // PostgresServer is a PostgreSQL server. Its methods may be called by several goroutines; one that fails
 // makes the test fail.
 type PostgresServer struct {
-	t testing.TB
+	control
 	*postgres
 }
 
@@ -55,7 +54,7 @@ func Postgres(t testing.TB) *PostgresServer {
 	p, err := sharedPostgres()
 	give(t, err)
 	p.log.showIfFailed(t, "PostgreSQL")
-	return &PostgresServer{t: t, postgres: p}
+	return &PostgresServer{control: control{t, p.daemon}, postgres: p}
 }
 
 // NewPostgres starts a server for this test, which ends with it.
@@ -66,7 +65,7 @@ func NewPostgres(t testing.TB, o PostgresOptions) *PostgresServer {
 	}
 	p, err := startPostgres(o)
 	give(t, err)
-	s := &PostgresServer{t: t, postgres: p}
+	s := &PostgresServer{control: control{t, p.daemon}, postgres: p}
 	t.Cleanup(func() { s.check("end", p.end()) })
 	p.log.showIfFailed(t, "PostgreSQL")
 	return s
@@ -74,22 +73,16 @@ func NewPostgres(t testing.TB, o PostgresOptions) *PostgresServer {
 
 // postgres is a server without a test.
 type postgres struct {
+	*daemon
 	options  PostgresOptions
-	log      *serverLog
 	password string
 	port     int
 	program  string
-	folder   *folder
 	ca       string   // path of the certificate that TLS is verified with
-	shared   bool     // other tests may be using it
 	external *url.URL // of a server that was not started here; there is nothing but the log then
-
-	mu      sync.Mutex
-	process *process // nil when stopped
 }
 
-// startPostgres starts a server and waits until it takes connections. Somebody else may take the port
-// meanwhile: then another one is tried.
+// startPostgres starts a server and waits until it takes connections.
 func startPostgres(o PostgresOptions) (*postgres, error) {
 	program, err := program("postgres")
 	if err != nil {
@@ -99,41 +92,27 @@ func startPostgres(o PostgresOptions) (*postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &postgres{options: o, log: newServerLog(), program: program}
+	p := &postgres{daemon: &daemon{kind: "PostgreSQL", log: newServerLog(), stop: syscall.SIGINT}, options: o, program: program}
+	p.launch = p.startProcess
 	if p.folder, err = newFolder("postgres", "QUIT", account); err != nil {
 		return nil, err
 	}
 	if err = p.prepare(); err == nil {
-		for range 5 {
-			if p.port, err = freePort(); err != nil {
-				break
-			}
-			if err = p.start(); err == nil {
-				return p, nil
-			}
-		}
+		err = p.open(func(port int) error { p.port = port; return nil })
 	}
-	if log := p.log.since(0); log != "" {
-		err = fmt.Errorf("%w\nlog:\n%s", err, log)
+	if err != nil {
+		return nil, errors.Join(err, p.end())
 	}
-	return nil, errors.Join(err, p.end())
+	return p, nil
 }
 
 // data is the data folder.
 func (p *postgres) data() string { return filepath.Join(p.mount(), "data") }
 
-// mount is where the disk of the server is, if it has one of its own.
-func (p *postgres) mount() string {
-	if p.options.DiskBytes != 0 {
-		return filepath.Join(p.folder.path, "disk")
-	}
-	return p.folder.path
-}
-
 // prepare makes the data folder and what else the server reads.
 func (p *postgres) prepare() error {
 	if p.options.DiskBytes != 0 {
-		if err := p.folder.mountDisk(p.mount(), postgresTemplateBytes+p.options.DiskBytes); err != nil {
+		if err := p.addDisk(postgresTemplateBytes + p.options.DiskBytes); err != nil {
 			return err
 		}
 	}
@@ -160,22 +139,8 @@ func (p *postgres) prepare() error {
 	return err
 }
 
-// start starts the server on its port and waits until it takes connections.
-func (p *postgres) start() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.process != nil {
-		return errors.New("the server is running")
-	}
-	started, err := startProcess(p.folder, p.log, p.program, p.arguments()...)
-	if err != nil {
-		return err
-	}
-	if err := started.ready(p.answers); err != nil {
-		return errors.Join(err, started.kill())
-	}
-	p.process = started
-	return nil
+func (p *postgres) startProcess() (*process, error) {
+	return p.run(p.answers, p.program, p.arguments()...)
 }
 
 // answers reports whether it is this server that answers on the port.
@@ -221,14 +186,8 @@ func (p *postgres) arguments() []string {
 
 // end ends the server and removes all that it had.
 func (p *postgres) end() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var err error
-	if p.process != nil {
-		err = errors.Join(p.process.resume(), p.process.end(syscall.SIGQUIT))
-		p.process = nil
-	}
-	return errors.Join(err, removeSharedMemory(p.data()), p.folder.remove())
+	quit := func(server *process) error { return server.end(syscall.SIGQUIT) }
+	return errors.Join(p.quit(quit), removeSharedMemory(p.data()), p.folder.remove())
 }
 
 // address is where the server listens.

@@ -39,6 +39,12 @@ func (s *PostgresServer) Database(t testing.TB) string {
 	return s.DSN(name)
 }
 
+// Addr is where the server listens: host:port.
+func (s *PostgresServer) Addr() string { return s.address() }
+
+// CA is the path of the certificate that a TLS client verifies the server with; empty without TLS.
+func (s *PostgresServer) CA() string { return s.ca }
+
 // DSN returns the DSN of a database, for a role that owns databases and has no other rights.
 func (s *PostgresServer) DSN(database string) string { return s.dsn(postgresUser, database) }
 

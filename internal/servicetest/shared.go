@@ -26,5 +26,5 @@ var sharedPostgres = sync.OnceValues(func() (*postgres, error) {
 	if err != nil || there.Scheme != "postgres" && there.Scheme != "postgresql" {
 		return nil, fmt.Errorf("%s is not of the form postgres://user:password@host/database", externalPostgres)
 	}
-	return &postgres{log: newServerLog(), shared: true, external: there}, nil
+	return &postgres{daemon: &daemon{kind: "PostgreSQL", log: newServerLog(), shared: true}, external: there}, nil
 })

@@ -77,7 +77,7 @@ func readContents(ctx context.Context, conn *sql.Conn) (c contents, err error) {
 func (c contents) refuse(path string, mustExist bool) error {
 	switch {
 	case c.other:
-		return fmt.Errorf("%s is a database of something else (it has tables, and none is %s): choose another path", path, versionTable)
+		return fmt.Errorf("%s is a database of something else (it has tables, and none is %s): choose another path, or open it with Options.Beside if it is this program's own", path, versionTable)
 	case mustExist && c.version == 0:
 		return noStore("%s is a database without a store: restore it from a backup, or make a store of it with `reprise store init --new`", path)
 	}

@@ -139,3 +139,21 @@ func TestOlderSchema(t *testing.T) {
 	begun(t, open(t, path, Options{}), 1)
 	begun(t, open(t, path, Options{NoMigration: true}), 1)
 }
+
+// A program may keep its records in its own database, if it says so.
+func TestAStoreBesideTables(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "shop.db")
+	if err := foreign(t, path); err != nil {
+		t.Fatal(err)
+	}
+	if s := open(t, path, Options{Beside: true}); !s.Created() {
+		t.Error("the store is new, and does not say so")
+	}
+	if s := open(t, path, Options{}); s.Created() {
+		t.Error("the store was there, and is said to be new")
+	}
+	if err := editSchema(t, path, "INSERT INTO somebody_elses (id) VALUES (1)"); err != nil {
+		t.Error(err)
+	}
+}

@@ -20,6 +20,10 @@ type Options struct {
 	// NoMigration refuses a store whose schema is older than this version's, instead of bringing it up to
 	// date. It is for whoever looks into a store of others. It implies MustExist.
 	NoMigration bool
+	// Beside makes the store in a database that has tables, and no store yet: the program's own, whose writes
+	// are to commit together with records (see [Do]). Otherwise such a database is taken for another
+	// program's, and refused. The file then keeps a write-ahead log, if it did not before.
+	Beside bool
 	// GroupLimit is how many commands share a commit at most; 0 is 256.
 	GroupLimit int
 	// Readers is how many connections read beside the writer; 0 is 8.

@@ -36,6 +36,8 @@ var (
 	contentsSQL string
 	//go:embed query/schema_version.sql
 	schemaVersionSQL string
+	//go:embed query/create_versions.sql
+	createVersionsSQL string
 )
 
 // nullable writes an instant that may be missing.

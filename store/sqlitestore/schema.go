@@ -91,6 +91,7 @@ func migrate(ctx context.Context, path string, options Options) (SchemaStatus, e
 	if err != nil {
 		return SchemaStatus{}, fmt.Errorf("look into %s: %w", path, explain(path, err))
 	}
+	found.other = found.other && !options.Beside
 	if err := found.check(path, options, m.status.Latest); err != nil {
 		return SchemaStatus{}, err
 	}
@@ -125,9 +126,19 @@ func openMigration(name string, busy time.Duration) (*migration, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	sources := m.provider.ListSources()
-	m.status.Latest = sources[len(sources)-1].Version
+	if m.status.Latest, err = latestSchema(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return m, nil
+}
+
+// latestSchema returns the number of the last migration.
+func latestSchema() (int64, error) {
+	names, err := fs.Glob(schemaFiles, "schema/*.sql")
+	if err != nil || len(names) == 0 {
+		return 0, errors.Join(err, errors.New("no migrations are embedded"))
+	}
+	return goose.NumericComponent(strings.TrimPrefix(names[len(names)-1], "schema/"))
 }
 
 // look reads what the file holds, and changes nothing.
@@ -148,8 +159,35 @@ func (m *migration) run(ctx context.Context) error {
 	if err := m.enterWAL(ctx); err != nil || !m.status.Pending() {
 		return err
 	}
-	_, err := m.provider.Up(ctx)
+	// Goose looks into its table, and makes it, before it takes the lock. So it is made first.
+	if err := m.prepare(ctx); err != nil {
+		return err
+	}
+	if _, err := m.provider.Up(ctx); err != nil {
+		return err
+	}
+	found, err := m.look(ctx)
+	m.status.Version = found.version // perhaps another process's doing
 	return err
+}
+
+// prepare makes goose's table under the lock, unless it is there.
+func (m *migration) prepare(ctx context.Context) error {
+	conn, err := m.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	end := "COMMIT"
+	_, err = conn.ExecContext(ctx, createVersionsSQL)
+	if err != nil {
+		end = "ROLLBACK"
+	}
+	_, failure := conn.ExecContext(context.WithoutCancel(ctx), end)
+	return errors.Join(err, failure)
 }
 
 // enterWAL makes the file keep a write-ahead log, which needs it alone for a moment.

@@ -98,6 +98,17 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 	begun(t, open(t, path, Options{}), 1)
 }
 
+// Because goose makes its table and its first note in two steps: who is killed between them leaves a table
+// without a note, and nobody could open the file any more.
+func TestATableOfVersionsWithoutANote(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "reprise.db")
+	if err := errors.Join(halfMade(t, path), editSchema(t, path, "DELETE FROM reprise_schema")); err != nil {
+		t.Fatal(err)
+	}
+	begun(t, open(t, path, Options{}), 1)
+}
+
 func TestManyHandlesOpenANewFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "reprise.db")

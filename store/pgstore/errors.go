@@ -16,6 +16,8 @@ var (
 	errClosed = errors.New("the store is closed")
 	errBusy   = errors.New("another transaction holds this key: end it, or try again")
 	errMoved  = errors.New("the record was changed by somebody who did not hold its lock")
+
+	errOvertaken = errors.New("somebody has changed the record since: send the same command again")
 )
 
 // What an error of the server says about a statement that was sent. Whatever is not listed is an error of

@@ -232,6 +232,41 @@ func TestALostReplyToAResumedClaim(t *testing.T) {
 	}
 }
 
+// Because a claim that made its record must not be told that somebody else was first: if the record has gone
+// on before it was found out that the claim was committed, the claim stays in doubt.
+func TestALostReplyThatIsOvertaken(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	proxy := faultnet.New(t, servicetest.Postgres(t).Addr(), faultnet.Postgres())
+	s, err := Open(t.Context(), proxy.Through(d.dsn), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	direct := d.open(Options{})
+	want(t, s, machine.Acquired, newBegin()) // prepares the statement
+	begin, release := newBegin(), make(chan struct{})
+	proxy.SetPlan(func(r faultnet.Request) faultnet.Fault {
+		if r.N == 1 {
+			return faultnet.ReplyLost()
+		}
+		return faultnet.HeldUntil(release)
+	})
+	struck := proxy.Next(faultnet.Is(faultnet.Struck))
+	told := make(chan error, 1)
+	go func() {
+		_, err := s.Apply(t.Context(), begin.Claim)
+		told <- err
+	}()
+	<-struck
+	want(t, direct, machine.Started, machine.Start{Hold: completion(begin, nil).Hold, Lease: time.Minute})
+	close(release)
+	if err := <-told; err == nil || store.Classify(err) != store.ErrIndeterminate {
+		t.Errorf("%v", err)
+	}
+	want(t, s, machine.InProgress, begin.Claim)
+}
+
 // Because a caller that is told "there is no record, and none may be made any more" goes on to another
 // record of the same key: it is told so only when nobody is just making this one.
 func TestBarredIsSaidUnderTheLock(t *testing.T) {

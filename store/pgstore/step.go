@@ -85,10 +85,16 @@ func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *doubt)
 		return machine.Reply{}, nil, unsent(ctx, err)
 	}
 	if d != nil {
-		if next, reply, ok := d.settle(command, h); ok {
+		next, reply, ok := d.settle(command, h)
+		switch {
+		case ok:
 			s.changed(digest, next)
 			letGo(ctx, conn.Conn())
 			return reply, nil, nil
+		case !same(d.previous, h.record):
+			// Applied now, it would be answered as if it had not been applied before.
+			letGo(ctx, conn.Conn())
+			return machine.Reply{}, nil, errOvertaken
 		}
 	}
 	next, reply := machine.Step(h.record, command, h.at.Time())

@@ -46,10 +46,16 @@ command -v apt-get >/dev/null 2>&1 || fail "Install make, and gcc with the C lib
 
 export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
 echo "installing ${install[*]}" >&2
+# The tests start servers of their own. Debian's packages would start some more, for nobody.
 if [[ " ${install[*]} " == *" postgresql "* && ! -e /etc/postgresql-common/createcluster.conf ]]; then
-	# The tests start servers of their own. Debian's package would start one more, for nobody.
 	mkdir -p /etc/postgresql-common
 	echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+fi
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	printf '#!/bin/sh\nexit 101 # start nothing\n' >$policy
+	chmod 755 $policy
+	trap 'rm -f $policy' EXIT
 fi
 apt-get update -qq >&2
 apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-confold "${install[@]}" >&2

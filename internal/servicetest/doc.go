@@ -1,11 +1,14 @@
-// Package servicetest gives tests real servers: PostgreSQL, alone or behind PgBouncer.
+// Package servicetest gives tests real servers: PostgreSQL, alone or behind PgBouncer, and Redis, alone or
+// with replicas.
 //
 // A test that needs a database asks for one on the server that all tests of its process share:
 //
 //	dsn := servicetest.Postgres(t).Database(t)
+//	dsn := servicetest.Redis(t).Database(t)
 //
-// A test that harms its server asks for one of its own, with [NewPostgres]. It can be killed, paused,
-// stopped, restarted and filled up.
+// A test that harms its server asks for one of its own, with [NewPostgres] or [NewRedis]. It can be
+// killed, paused, stopped, restarted and filled up. One of Redis can also be emptied, restored from an
+// older dump, and followed by replicas that take its place, with all of its data or without the last.
 //
 // Servers run the programs that this machine has, on a free port of 127.0.0.1, in a temporary folder, as
 // a user without privileges. Where a program is missing the test is skipped, and with CI=true it fails;
@@ -17,10 +20,15 @@
 // They do so too when that process is killed: a keeper (keeper.sh), a small shell of its own, waits
 // for the end of a pipe that the test process holds, and cleans up.
 //
-// # Another server
+// # Other servers
 //
 // REPRISE_TEST_POSTGRES names a PostgreSQL server that already runs, as a DSN of a role that may create
-// databases. Tests that need a server of their own are then skipped, and fail with CI=true.
+// databases. REPRISE_TEST_REDIS names a Redis server, as redis://user:password@host:port, of a user who may
+// FLUSHDB; of its databases 1 to 15 those are used that are empty. Tests that need a server of their own are
+// then skipped, and fail with CI=true.
+//
+// REPRISE_TEST_REDIS_SERVER is the program that is started wherever a Redis server is: a path, or a name on
+// the path, of another version or of valkey-server. It leaves nothing out.
 //
 // # Adding a kind of server
 //

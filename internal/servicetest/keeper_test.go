@@ -5,12 +5,11 @@ package servicetest_test
 import (
 	"bufio"
 	"fmt"
+	"net"
 	"os"
 	osexec "os/exec"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 )
@@ -24,8 +23,11 @@ func TestVictim(t *testing.T) {
 	}
 	paused := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true})
 	paused.Pause()
-	fmt.Println("server", paused.DSN("postgres"))
-	fmt.Println("server", servicetest.Postgres(t).DSN("postgres"))
+	redis := servicetest.NewRedis(t, servicetest.RedisOptions{})
+	redis.Pause()
+	for _, address := range []string{paused.Addr(), servicetest.Postgres(t).Addr(), redis.Addr(), servicetest.Redis(t).Addr()} {
+		fmt.Println("server", address)
+	}
 	select {}
 }
 
@@ -45,7 +47,7 @@ func TestServersEndWithAKilledTestProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := osexec.Command(os.Args[0], "-test.run=^TestVictim$")
-	cmd.Env = append(os.Environ(), victim+"=1", "TMPDIR="+tmp, "REPRISE_TEST_POSTGRES=")
+	cmd.Env = append(os.Environ(), victim+"=1", "TMPDIR="+tmp, "REPRISE_TEST_POSTGRES=", "REPRISE_TEST_REDIS=")
 	cmd.ExtraFiles = []*os.File{held}
 	output, err := cmd.StdoutPipe()
 	if err != nil {
@@ -56,9 +58,9 @@ func TestServersEndWithAKilledTestProcess(t *testing.T) {
 	}
 	held.Close()
 	var servers []string
-	for lines := bufio.NewScanner(output); len(servers) < 2 && lines.Scan(); {
-		if dsn, ok := strings.CutPrefix(lines.Text(), "server "); ok {
-			servers = append(servers, dsn)
+	for lines := bufio.NewScanner(output); len(servers) < 4 && lines.Scan(); {
+		if address, ok := strings.CutPrefix(lines.Text(), "server "); ok {
+			servers = append(servers, address)
 		} else if strings.HasPrefix(lines.Text(), "--- ") {
 			cmd.Wait()
 			t.Skip("the servers were not started: ", lines.Text())
@@ -68,9 +70,10 @@ func TestServersEndWithAKilledTestProcess(t *testing.T) {
 	cmd.Wait()
 	done.Read(make([]byte, 1))
 
-	for _, dsn := range servers {
-		if _, err := pgx.Connect(t.Context(), dsn); err == nil {
-			t.Error("a server survives its test process")
+	for _, address := range servers {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			t.Error("a server survives its test process: ", address)
 		}
 	}
 	if left, err := os.ReadDir(tmp); err != nil || len(left) != 0 {

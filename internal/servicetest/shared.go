@@ -9,8 +9,14 @@ import (
 	"sync"
 )
 
-// externalPostgres names a server that already runs.
-const externalPostgres = "REPRISE_TEST_POSTGRES"
+// Servers that already run.
+const (
+	externalPostgres = "REPRISE_TEST_POSTGRES"
+	externalRedis    = "REPRISE_TEST_REDIS"
+)
+
+// otherRedis names the program that is started as a Redis server, instead of redis-server.
+const otherRedis = "REPRISE_TEST_REDIS_SERVER"
 
 // sharedPostgres is the server that all tests of the process share, started by the first that asks.
 var sharedPostgres = sync.OnceValues(func() (*postgres, error) {
@@ -27,4 +33,21 @@ var sharedPostgres = sync.OnceValues(func() (*postgres, error) {
 		return nil, fmt.Errorf("%s is not of the form postgres://user:password@host/database", externalPostgres)
 	}
 	return &postgres{daemon: &daemon{kind: "PostgreSQL", log: newServerLog(), shared: true}, external: there}, nil
+})
+
+// sharedRedis is the server that all tests of the process share, started by the first that asks.
+var sharedRedis = sync.OnceValues(func() (*redis, error) {
+	dsn := os.Getenv(externalRedis)
+	if dsn == "" {
+		r, err := startRedis(RedisOptions{Persistence: PersistNothing}, redisRole{})
+		if err == nil {
+			r.shared = true
+		}
+		return r, err
+	}
+	there, err := url.Parse(dsn)
+	if err != nil || there.Scheme != "redis" && there.Scheme != "rediss" {
+		return nil, fmt.Errorf("%s is not of the form redis://user:password@host:port", externalRedis)
+	}
+	return &redis{daemon: &daemon{kind: "Redis", log: newServerLog(), shared: true}, external: there}, nil
 })

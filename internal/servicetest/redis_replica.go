@@ -1,0 +1,108 @@
+//go:build unix
+
+package servicetest
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// Replica starts a replica of the server, with the same options, for this test. It has all that the
+// server has when it is returned.
+func (s *RedisServer) Replica() *RedisServer {
+	s.t.Helper()
+	host, port, err := net.SplitHostPort(s.Addr())
+	give(s.t, err)
+	role := redisRole{lines: []string{"replicaof " + host + " " + port}, secrets: &s.secrets}
+	r, err := startRedis(s.options, role)
+	replica := ownedRedis(s.t, r, err)
+	replica.AwaitSync(s)
+	return replica
+}
+
+// Promote makes a master of a replica. The server that it followed is told nothing.
+func (s *RedisServer) Promote() {
+	s.t.Helper()
+	s.Do("REPLICAOF", "NO", "ONE")
+}
+
+// Follow makes the server a replica of the one at addr, host:port, which may be the address of a proxy. It
+// loses what it has, and returns when it has got what the other has.
+func (s *RedisServer) Follow(addr string) {
+	s.t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	s.check("follow "+addr, err)
+	s.Do("REPLICAOF", host, port)
+	s.check("follow "+addr, await("the link to the master", s.linked))
+}
+
+// HandOver makes a master of a replica and a replica of its master, in an orderly way: nothing that was
+// acknowledged is lost.
+func (s *RedisServer) HandOver(replica *RedisServer) {
+	s.t.Helper()
+	host, port, err := net.SplitHostPort(replica.Addr())
+	s.check("hand over", err)
+	s.Do("FAILOVER", "TO", host, port)
+	s.check("hand over", await("the new master", func() error { return replica.is("master") }))
+	s.check("hand over", await("the link to the new master", s.linked))
+}
+
+// Unlink lets a replica hear no more of its master, so that what the master acknowledges from now on is
+// lost if the replica takes its place. It goes on to be a replica, and tries in vain to connect.
+func (s *RedisServer) Unlink() {
+	s.t.Helper()
+	s.Config("masterauth", "not the password")
+	s.Do("CLIENT", "KILL", "TYPE", "master")
+	s.check("unlink", await("the end of the link", func() error {
+		if info := s.Info(); info["master_link_status"] != "down" {
+			return fmt.Errorf("its link is %s", info["master_link_status"])
+		}
+		return nil
+	}))
+}
+
+// Relink takes back Unlink. A server that is a replica then has what its master has; one that became a
+// master can follow again.
+func (s *RedisServer) Relink() {
+	s.t.Helper()
+	s.Config("masterauth", s.secrets.password)
+	s.Do("CONFIG", "REWRITE") // it may have written the other into its configuration
+	if s.is("master") != nil {
+		s.check("relink", await("the link to the master", s.linked))
+	}
+}
+
+// AwaitSync waits until the replica has got all that its master has now.
+func (s *RedisServer) AwaitSync(master *RedisServer) {
+	s.t.Helper()
+	has, err := strconv.Atoi(master.Info()["master_repl_offset"])
+	s.check("follow", err)
+	s.check("follow", await("all that the master has", func() error {
+		if err := s.linked(); err != nil {
+			return err
+		}
+		got, err := strconv.Atoi(s.Info()["slave_repl_offset"])
+		if err == nil && got < has {
+			err = fmt.Errorf("it has got %d bytes of %d", got, has)
+		}
+		return err
+	}))
+}
+
+// linked reports whether a replica is connected to its master and has got what it had.
+func (s *RedisServer) linked() error {
+	info := s.Info()
+	if info["role"] != "slave" || info["master_link_status"] != "up" {
+		return fmt.Errorf("it is a %s, and its link is %q", info["role"], info["master_link_status"])
+	}
+	return nil
+}
+
+// is reports whether the server has a role: master or slave.
+func (s *RedisServer) is(role string) error {
+	if now := s.Info()["role"]; now != role {
+		return fmt.Errorf("the server is a %s", now)
+	}
+	return nil
+}

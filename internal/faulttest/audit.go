@@ -5,31 +5,27 @@ import (
 
 	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/machine"
-	"github.com/reprise-dev/reprise/store"
 )
 
-// audit asks for every key of a scene once more, when nothing goes wrong any more, as clients do that were
-// not told yet: on a handle that need not be the one that was broken. Afterwards each key has had its
-// effect once, and its answer.
-func (s *stage) audit(policy reprise.Policy, handle store.Store, truth store.Store) {
-	struck, fault := s.subject.Wire.Struck(), s.fault
-	s.subject.Wire.Break(0, 0)
+// audit asks for every key of a run once more, when nothing goes wrong any more, as clients do that were
+// not told yet: on the handle that was broken, which must work again. Afterwards each key has had its
+// effect once, and its answer. With late, something that was sent may be done later than anybody reckons with.
+func (s *stage) audit(policy reprise.Policy, p troupe, late bool) {
+	left := late || s.dead()
 	s.fault = 0
-	s.store = &recorder{handle, s.history, s.report}
+	p.subject.Wire.Break(0, 0)
+	s.store = &recorder{p.handle, s.history, s.report}
 	policy.Lease, policy.CommandTimeout, policy.Wait = 0, 0, 0
 	g := s.guard(policy)
-	for _, p := range s.pages {
-		s.auditKey(g, p, struck && (fault.copies() || fault.fatal()))
+	for _, k := range s.pages {
+		s.auditKey(g, k, left)
 	}
 	s.leave()
-	for digest := range s.digests {
-		// The last word on each record belongs to the history.
-		inspect := machine.Inspect{Scope: machine.Scope{Operation: "charge", SecretVersion: 1, Digest: digest}}
-		if _, err := (&recorder{truth, s.history, s.report}).Apply(s.ctx, inspect); err != nil {
-			s.report.breach("the record cannot be read at the end: %v", err)
-		}
+	truth := &recorder{p.truth, s.history, s.report}
+	for digest := range s.digests { // the last word on each record belongs to the history
+		truth.look(s.ctx, machine.Scope{Operation: operation, SecretVersion: 1, Digest: digest})
 	}
-	for _, breach := range s.history.check(fault.copies()) {
+	for _, breach := range s.history.check(late) {
 		s.report.breach("%s", breach)
 	}
 }

@@ -110,6 +110,6 @@ func (p troupe) play(ctx context.Context, sc scene, name string, n int, fault Fa
 	p.subject.Wire.Release()
 	s.leave()
 	struck, notes = p.subject.Wire.Struck(), slices.Clone(s.notes)
-	s.audit(sc.policy, p.handle, p.truth)
+	s.audit(sc.policy, p, struck && fault.copies())
 	return s.report.found(), struck, notes
 }

@@ -3,6 +3,7 @@ package faulttest
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -18,7 +19,7 @@ type history struct {
 	ticks  int64
 	all    []*exchange
 	latest machine.Instant // of all replies so far
-	struck func() bool     // whether the fault of this run has struck; nil: none will
+	phase  func() phase    // of the run
 	waits  []wait
 }
 
@@ -44,8 +45,18 @@ type exchange struct {
 	after     machine.Instant // the store's time was not before this when the command was sent
 	reply     machine.Reply
 	err       error
-	hit       bool // the fault struck while this was under way
+	began     phase
+	hit       bool // by the fault, or the trouble: it was under way then
 }
+
+// phase says where a run stands.
+type phase int
+
+const (
+	sound   phase = iota // nothing has gone wrong yet
+	harmed               // something goes wrong
+	mending              // nothing more goes wrong
+)
 
 const pending = math.MaxInt64
 
@@ -53,7 +64,7 @@ func (h *history) begin(c machine.Command) *exchange {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ticks++
-	x := &exchange{command: c, call: h.ticks, end: pending, after: h.latest, hit: h.struck != nil && !h.struck()}
+	x := &exchange{command: c, call: h.ticks, end: pending, after: h.latest, began: h.phase()}
 	h.all = append(h.all, x)
 	return x
 }
@@ -63,7 +74,7 @@ func (h *history) finish(x *exchange, reply machine.Reply, err error) {
 	defer h.mu.Unlock()
 	h.ticks++
 	x.end, x.reply, x.err = h.ticks, reply, err
-	x.hit = x.hit && h.struck()
+	x.hit = x.began == harmed || x.began != h.phase()
 	if err == nil {
 		h.latest = max(h.latest, reply.At)
 	}
@@ -85,6 +96,17 @@ func (h *history) exchanges() []exchange {
 		all[i] = *x
 	}
 	return all
+}
+
+// scopes are those of all commands so far.
+func (h *history) scopes() []machine.Scope {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	met := map[machine.Scope]bool{}
+	for _, x := range h.all {
+		met[x.command.Target()] = true
+	}
+	return slices.Collect(maps.Keys(met))
 }
 
 // vocabulary are the errors by which a store says what is known. Those of lost and damaged data are not
@@ -127,6 +149,17 @@ func (r *report) judge(what string, err error) {
 	if said != 1 || errors.Is(err, store.ErrLost) || errors.Is(err, store.ErrCorrupt) {
 		r.breach("%s: an error that does not say what is known, or says what is not: %v", what, err)
 	}
+}
+
+// look reads a record, also if the handle has been cut off.
+func (r *recorder) look(ctx context.Context, scope machine.Scope) {
+	var err error
+	for range tries {
+		if _, err = r.Apply(ctx, machine.Inspect{Scope: scope}); err == nil {
+			return
+		}
+	}
+	r.report.breach("the record cannot be read: %v", err)
 }
 
 // Unwrap implements [store.Unwrapper].

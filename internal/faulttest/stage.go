@@ -21,6 +21,9 @@ const (
 	shortTimeout = 60 * time.Millisecond
 )
 
+// operation is what all callers ask for.
+const operation = "charge"
+
 // stage is where a scene is played: a store with faults, guards on it, and the truth beside it.
 type stage struct {
 	ctx     context.Context
@@ -41,7 +44,12 @@ type stage struct {
 // newStage returns a stage over a handle, whose wire breaks as it was told.
 func newStage(ctx context.Context, name string, fault Fault, subject Subject, handle store.Store) *stage {
 	s := &stage{ctx: ctx, name: name, fault: fault, report: &report{}, history: &history{}, subject: subject, digests: map[machine.Digest]*page{}}
-	s.history.struck = subject.Wire.Struck
+	s.history.phase = func() phase {
+		if subject.Wire.Struck() {
+			return mending
+		}
+		return sound
+	}
 	s.store = &recorder{handle, s.history, s.report}
 	return s
 }
@@ -71,7 +79,7 @@ func (s *stage) key(p reprise.Policy, name string) *page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one := &page{report: s.report, rerun: p.Interruption == reprise.Rerun, call: reprise.Call{
-		Operation: "charge", Principal: "customer", Key: fmt.Sprintf("%s/%s", s.name, name), Payload: []byte(name),
+		Operation: operation, Principal: "customer", Key: fmt.Sprintf("%s/%s", s.name, name), Payload: []byte(name),
 	}}
 	s.pages = append(s.pages, one)
 	return one

@@ -1,7 +1,9 @@
 package faulttest
 
 import (
+	"context"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -13,6 +15,12 @@ import (
 type Kind struct {
 	// Open makes a fresh, empty database, on a server that others may be using. It cleans up by t.Cleanup.
 	Open func(t *testing.T) Subject
+	// Harm makes databases on servers of their own, and says what can befall those. The troubles of one
+	// come one after the other.
+	Harm map[string]func(t *testing.T) (Subject, []Trouble)
+	// Refused are ways to open a store that must be refused as unavailable, in time: with a wrong
+	// password, say.
+	Refused func(t *testing.T) map[string]func(ctx context.Context) (store.Store, error)
 }
 
 // Subject is one database under test.
@@ -47,18 +55,84 @@ func seedOf(t *testing.T) uint64 {
 // Run tests a kind of store. The parts run in parallel.
 func Run(t *testing.T, k Kind) {
 	t.Helper()
-	t.Run("commands", func(t *testing.T) {
-		t.Parallel()
-		cheap := k.Open(t).Wire == nil
-		everyIO(t, t, seedOf(t), proving() || cheap, func() troupe { return newTroupe(t, k.Open(t), true) })
-	})
-	t.Run("wire", func(t *testing.T) {
-		t.Parallel()
-		if k.Open(t).Wire == nil {
-			t.Skip("the store has no wire: every I/O is a command")
+	parts := []part{
+		{"commands", func(t *testing.T) {
+			cheap := k.Open(t).Wire == nil
+			everyIO(t, t, seedOf(t), proving() || cheap, func() troupe { return newTroupe(t, k.Open(t), true) })
+		}},
+		{"wire", func(t *testing.T) {
+			if k.Open(t).Wire == nil {
+				t.Skip("the store has no wire: every I/O is a command")
+			}
+			everyIO(t, t, seedOf(t), proving(), func() troupe { return newTroupe(t, k.Open(t), false) })
+		}},
+		{"histories", func(t *testing.T) {
+			p := newTroupe(t, k.Open(t), false)
+			p.histories(t.Context(), t, seedOf(t), rounds(5, 400), p.handles(t), nil)
+		}},
+	}
+	for name, harm := range k.Harm {
+		parts = append(parts, part{"trouble of the " + name, func(t *testing.T) { befall(t, t, harm) }})
+	}
+	if k.Refused != nil {
+		parts = append(parts, part{"refused", func(t *testing.T) {
+			for name, open := range k.Refused(t) {
+				refuse(t.Context(), t, name, open)
+			}
+		}})
+	}
+	for _, one := range parts {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			one.run(t)
+		})
+	}
+}
+
+type part struct {
+	name string
+	run  func(t *testing.T)
+}
+
+// rounds is how many there are: few, or many when proving.
+func rounds(few, many int) int {
+	if proving() {
+		return many
+	}
+	return few
+}
+
+// befall lets the troubles of a server befall it: each once while callers are busy, then any of them while
+// random commands are sent.
+func befall(t *testing.T, r reporter, harm func(t *testing.T) (Subject, []Trouble)) {
+	subject, troubles := harm(t)
+	p := newTroupe(t, subject, false)
+	for _, trouble := range troubles {
+		began := time.Now()
+		if found := p.endure(t.Context(), trouble); found != "" {
+			r.Errorf("%s:\n\t%s", trouble.Name, found)
 		}
-		everyIO(t, t, seedOf(t), proving(), func() troupe { return newTroupe(t, k.Open(t), false) })
-	})
+		r.Logf("%s: %v", trouble.Name, time.Since(began).Round(time.Millisecond))
+	}
+	sudden := slices.DeleteFunc(troubles, func(tr Trouble) bool { return tr.Slow })
+	if len(sudden) > 0 {
+		p.histories(t.Context(), r, seedOf(t), rounds(3, 100), p.handles(t), sudden)
+	}
+}
+
+// refuse opens what must be refused.
+func refuse(ctx context.Context, r reporter, name string, open func(ctx context.Context) (store.Store, error)) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	handle, err := open(ctx)
+	if err == nil {
+		r.Errorf("%s: it was opened", name)
+		handle.Close()
+		return
+	}
+	if ctx.Err() != nil || store.Classify(err) != store.ErrUnavailable {
+		r.Errorf("%s: %v", name, err)
+	}
 }
 
 // troupe plays scenes on a database of its own, one after the other.
@@ -68,31 +142,43 @@ type troupe struct {
 	truth   store.Store // not over it
 }
 
-// newTroupe opens a database. If whole commands are to go wrong, the wire is in front of the store.
+// newTroupe opens a database. If whole commands are to go wrong, or the store has no wire, there is one in
+// front of the store.
 func newTroupe(t *testing.T, s Subject, commands bool) troupe {
 	t.Helper()
-	open := func(from func() (store.Store, error)) store.Store {
-		handle, err := from()
-		if err != nil {
-			t.Fatalf("open: %v", err)
-		}
-		t.Cleanup(func() {
-			if err := handle.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
-		})
-		return handle
-	}
-	p := troupe{subject: s, handle: open(s.Open)}
+	p := troupe{subject: s, handle: open(t, s.Open)}
 	p.truth = p.handle
 	if s.Aside != nil {
-		p.truth = open(s.Aside)
+		p.truth = open(t, s.Aside)
 	}
-	if commands {
+	if commands || s.Wire == nil {
 		f := newFront(p.handle)
 		p.subject.Wire, p.handle, p.truth = f, f, p.handle
 	}
 	return p
+}
+
+// handles returns handles as several processes have them, over the wire.
+func (p troupe) handles(t *testing.T) []store.Store {
+	if _, alone := p.handle.(*front); alone {
+		return []store.Store{p.handle}
+	}
+	return []store.Store{p.handle, open(t, p.subject.Open), open(t, p.subject.Open)}
+}
+
+// open opens a handle that is closed at the end of the test.
+func open(t *testing.T, from func() (store.Store, error)) store.Store {
+	t.Helper()
+	handle, err := from()
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := handle.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return handle
 }
 
 // reporter is whom a test tells what it found.

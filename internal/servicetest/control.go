@@ -35,13 +35,13 @@ func (c control) Stop() {
 // open. A paused server can be killed; to be stopped, it must be resumed first.
 func (c control) Pause() {
 	c.t.Helper()
-	c.do("pause", func(p *process) (bool, error) { return false, p.pause() })
+	c.do("pause", func(p *process) (bool, error) { c.d.paused = true; return false, p.pause() })
 }
 
 // Resume ends a Pause.
 func (c control) Resume() {
 	c.t.Helper()
-	c.do("resume", func(p *process) (bool, error) { return false, p.resume() })
+	c.do("resume", func(p *process) (bool, error) { c.d.paused = false; return false, p.resume() })
 }
 
 // Restart starts the server on its old port, after Kill or Stop or, if it runs, after stopping it. It

@@ -24,6 +24,7 @@ type daemon struct {
 
 	mu      sync.Mutex
 	process *process // nil when stopped
+	paused  bool
 }
 
 // open starts the server on a port that is free, and so are those at some distances from it; place is
@@ -54,7 +55,7 @@ func (d *daemon) start() error {
 	}
 	started, err := d.launch()
 	if err == nil {
-		d.process = started
+		d.process, d.paused = started, false
 	}
 	return err
 }
@@ -75,6 +76,13 @@ func (d *daemon) running() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.process != nil
+}
+
+// responds reports whether the server runs and is not paused.
+func (d *daemon) responds() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.process != nil && !d.paused
 }
 
 // quit ends the server in some way, also one that is paused.

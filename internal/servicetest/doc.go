@@ -1,5 +1,5 @@
-// Package servicetest gives tests real servers: PostgreSQL, alone or behind PgBouncer, and Redis, alone or
-// with replicas.
+// Package servicetest gives tests real servers: PostgreSQL, alone or behind PgBouncer, and Redis, alone,
+// with replicas, under Sentinel or as a Cluster.
 //
 // A test that needs a database asks for one on the server that all tests of its process share:
 //
@@ -9,6 +9,8 @@
 // A test that harms its server asks for one of its own, with [NewPostgres] or [NewRedis]. It can be
 // killed, paused, stopped, restarted and filled up. One of Redis can also be emptied, restored from an
 // older dump, and followed by replicas that take its place, with all of its data or without the last.
+// [NewSentinel] and [NewRedisCluster] start groups of such servers, which fail over by themselves or when
+// they are told to.
 //
 // Servers run the programs that this machine has, on a free port of 127.0.0.1, in a temporary folder, as
 // a user without privileges. Where a program is missing the test is skipped, and with CI=true it fails;

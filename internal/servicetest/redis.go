@@ -177,11 +177,10 @@ func (r *redis) prepare() error {
 func (r *redis) data() string { return filepath.Join(r.mount(), "data") }
 
 func (r *redis) startProcess() (*process, error) {
-	arguments := []string{r.configFile()}
 	if r.role.sentinel {
-		arguments = append(arguments, "--sentinel")
+		return r.run(r.answersInHaste, r.program, r.configFile(), "--sentinel")
 	}
-	return r.run(r.answers, r.program, arguments...)
+	return r.run(r.answers, r.program, r.configFile())
 }
 
 // answers reports whether it is this server that answers on the port, with its data loaded.

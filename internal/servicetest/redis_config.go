@@ -96,6 +96,7 @@ func (r *redis) dataLines() []string {
 		"databases":                strconv.Itoa(redisDatabases),
 		"repl-diskless-sync":       "yes",
 		"repl-diskless-sync-delay": "0",   // a replica need not wait for others
+		"repl-ping-replica-period": "1",   // until a master has said something, its cluster knows no replica
 		"rdb-del-sync-files":       "yes", // a replica that keeps nothing has nothing after a restart
 	}
 	maps.Copy(settings, r.options.Persistence.settings())

@@ -23,6 +23,7 @@ import (
 type RedisConn struct {
 	conn    net.Conn
 	replies *bufio.Reader
+	within  time.Duration // how long a reply may take
 }
 
 // RedisError is what a server refuses with; its first word is a code: "WRONGTYPE Operation against …".
@@ -32,13 +33,16 @@ type RedisError string
 func (e RedisError) Error() string { return string(e) }
 
 // dialRedis connects as the DSN says, with TLS verified by the certificate at the path ca; empty: by those
-// that the system trusts.
+// that the system trusts. A reply may take as long as the context lasts from now.
 func dialRedis(ctx context.Context, dsn *url.URL, ca string) (*RedisConn, error) {
 	conn, err := dialPlainOrTLS(ctx, dsn, ca)
 	if err != nil {
 		return nil, err
 	}
-	c := &RedisConn{conn: conn, replies: bufio.NewReader(conn)}
+	c := &RedisConn{conn: conn, replies: bufio.NewReader(conn), within: patience}
+	if end, ok := ctx.Deadline(); ok {
+		c.within = time.Until(end)
+	}
 	if err := c.enter(dsn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -100,7 +104,7 @@ func (c *RedisConn) Send(commands ...[]string) error {
 			request = fmt.Appendf(request, "$%d\r\n%s\r\n", len(argument), argument)
 		}
 	}
-	if err := c.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.conn.SetDeadline(time.Now().Add(c.within)); err != nil {
 		return err
 	}
 	_, err := c.conn.Write(request)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Dial connects to a DSN of the server, which may lead through a proxy. The connection ends with the test.
@@ -81,7 +82,21 @@ func (s *RedisServer) try(command ...string) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, err := s.admin(ctx)
+	return s.execute(ctx, command...)
+}
+
+// ask is as try, of a server that answers within a moment.
+func (r *redis) ask(command ...string) (any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), moment)
+	defer cancel()
+	return r.execute(ctx, command...)
+}
+
+// moment is how long a server may take that is asked again and again.
+const moment = time.Second
+
+func (r *redis) execute(ctx context.Context, command ...string) (any, error) {
+	conn, err := r.admin(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +105,7 @@ func (s *RedisServer) try(command ...string) (any, error) {
 }
 
 func (r *redis) info(ctx context.Context) (map[string]string, error) {
-	conn, err := r.admin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	reply, err := conn.Do("INFO")
+	reply, err := r.execute(ctx, "INFO")
 	if err != nil {
 		return nil, err
 	}

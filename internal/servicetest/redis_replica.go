@@ -3,6 +3,7 @@
 package servicetest
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strconv"
@@ -12,13 +13,18 @@ import (
 // server has when it is returned.
 func (s *RedisServer) Replica() *RedisServer {
 	s.t.Helper()
-	host, port, err := net.SplitHostPort(s.Addr())
-	give(s.t, err)
-	role := redisRole{lines: []string{"replicaof " + host + " " + port}, secrets: &s.secrets}
-	r, err := startRedis(s.options, role)
+	r, err := startReplica(s.redis)
 	replica := ownedRedis(s.t, r, err)
 	replica.AwaitSync(s)
 	return replica
+}
+
+func startReplica(master *redis) (*redis, error) {
+	host, port, err := net.SplitHostPort(master.address())
+	if err != nil {
+		return nil, err
+	}
+	return startRedis(master.options, redisRole{lines: []string{"replicaof " + host + " " + port}, secrets: &master.secrets})
 }
 
 // Promote makes a master of a replica. The server that it followed is told nothing.
@@ -55,10 +61,11 @@ func (s *RedisServer) Unlink() {
 	s.Config("masterauth", "not the password")
 	s.Do("CLIENT", "KILL", "TYPE", "master")
 	s.check("unlink", await("the end of the link", func() error {
-		if info := s.Info(); info["master_link_status"] != "down" {
-			return fmt.Errorf("its link is %s", info["master_link_status"])
+		info, err := s.glance()
+		if err == nil && info["master_link_status"] != "down" {
+			err = fmt.Errorf("its link is %s", info["master_link_status"])
 		}
-		return nil
+		return err
 	}))
 }
 
@@ -82,7 +89,11 @@ func (s *RedisServer) AwaitSync(master *RedisServer) {
 		if err := s.linked(); err != nil {
 			return err
 		}
-		got, err := strconv.Atoi(s.Info()["slave_repl_offset"])
+		info, err := s.glance()
+		if err != nil {
+			return err
+		}
+		got, err := strconv.Atoi(info["slave_repl_offset"])
 		if err == nil && got < has {
 			err = fmt.Errorf("it has got %d bytes of %d", got, has)
 		}
@@ -91,18 +102,26 @@ func (s *RedisServer) AwaitSync(master *RedisServer) {
 }
 
 // linked reports whether a replica is connected to its master and has got what it had.
-func (s *RedisServer) linked() error {
-	info := s.Info()
-	if info["role"] != "slave" || info["master_link_status"] != "up" {
-		return fmt.Errorf("it is a %s, and its link is %q", info["role"], info["master_link_status"])
+func (r *redis) linked() error {
+	info, err := r.glance()
+	if err == nil && (info["role"] != "slave" || info["master_link_status"] != "up") {
+		err = fmt.Errorf("it is a %s, and its link is %q", info["role"], info["master_link_status"])
 	}
-	return nil
+	return err
 }
 
 // is reports whether the server has a role: master or slave.
-func (s *RedisServer) is(role string) error {
-	if now := s.Info()["role"]; now != role {
-		return fmt.Errorf("the server is a %s", now)
+func (r *redis) is(role string) error {
+	info, err := r.glance()
+	if err == nil && info["role"] != role {
+		err = fmt.Errorf("the server is a %s", info["role"])
 	}
-	return nil
+	return err
+}
+
+// glance is what INFO says, of a server that answers within a moment.
+func (r *redis) glance() (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), moment)
+	defer cancel()
+	return r.info(ctx)
 }

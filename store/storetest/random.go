@@ -39,7 +39,7 @@ func RandomHistory(t testing.TB, h Harness, history History) {
 		told[digest] = append(told[digest], fmt.Sprintf("%5d %v %+v\n      → %v %v", step, command.Kind(), command, reply.Outcome, err))
 		diff := ""
 		if err == nil {
-			diff = d.model.follow(command, reply)
+			diff = d.follow(command, reply)
 			if diff == "" {
 				diff = d.compareRecord(stores[g.IntN(len(stores))], command.Target())
 			}
@@ -69,7 +69,7 @@ func (d *database) compareRecord(s store.Store, scope machine.Scope) string {
 	if err != nil {
 		return err.Error()
 	}
-	return d.model.follow(inspect, reply)
+	return d.follow(inspect, reply)
 }
 
 // everyOutcome keeps the generator honest: a long history meets every outcome there is.

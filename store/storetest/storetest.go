@@ -37,6 +37,9 @@ type Harness struct {
 	// Advance moves the database's clock forward, for all handles. Apart from it the clock may stand
 	// still or run. No command is under way when Advance is called.
 	Advance func(d time.Duration)
+	// Fades says that records which count as absent vanish by themselves some time after. To forget one is
+	// then answered as if there had never been one.
+	Fades bool
 }
 
 // Run tests a store. open makes a new [Harness] for each part of the suite, and cleans up by t.Cleanup.

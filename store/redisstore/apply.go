@@ -1,0 +1,210 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Apply implements [store.Store].
+func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	if err := s.enter(ctx); err != nil {
+		return machine.Reply{}, err
+	}
+	defer s.leave()
+	if reason := command.Invalid(); reason != "" {
+		// Nothing is sent for it; but it is answered with the store's time like any other.
+		command = machine.Inspect{Scope: command.Target()}
+		r, err := s.load(ctx, newTarget(s, command), nil)
+		return machine.Reply{Outcome: machine.Invalid, At: r.now, Reason: reason}, err
+	}
+	t := newTarget(s, command)
+	if t.generation == (machine.Generation{}) {
+		return machine.Reply{}, lostBucket(t.bucket)
+	}
+	switch command.(type) {
+	case machine.Complete, machine.Fail:
+		if reply, done, err := s.finish(ctx, t, command); done {
+			return reply, err
+		}
+	}
+	return s.step(ctx, t, ofGeneration(command, t.generation))
+}
+
+// target is the record that a command is about.
+type target struct {
+	digest     machine.Digest
+	bucket     int
+	generation machine.Generation
+	keys       []string // of the record and of its bucket's generation
+}
+
+func newTarget(s *Store, command machine.Command) target {
+	digest := command.Target().Digest
+	bucket := bucketOf(digest)
+	return target{digest, bucket, s.generations[bucket], []string{s.names.record(digest), s.names.generation(bucket)}}
+}
+
+// ofGeneration returns the command with the generation that its record is to carry.
+func ofGeneration(command machine.Command, g machine.Generation) machine.Command {
+	switch c := command.(type) {
+	case machine.Claim:
+		c.Generation = g
+		return c
+	case machine.Begin:
+		c.Generation = g
+		return c
+	}
+	return command
+}
+
+// step loads the record, decides, and swaps in what changed, again and again until nobody came between. The
+// time is that of the load: the record is still the same at the swap, so that what was decided at the one
+// holds at the other.
+func (s *Store) step(ctx context.Context, t target, command machine.Command) (machine.Reply, error) {
+	for {
+		found, err := s.load(ctx, t, maker(command))
+		if err != nil {
+			return machine.Reply{}, err
+		}
+		next, reply := machine.Step(found.record, command, found.now.Time())
+		if found.made {
+			s.held.put(next, found.now)
+			return reply, nil
+		}
+		if next == found.record {
+			return reply, nil
+		}
+		if state, _ := found.record.Judge(found.now); state == machine.Absent {
+			found.birth = found.now // what is made is not what was there before
+		}
+		if done, err := s.swap(ctx, t, found, next); done || err != nil {
+			return reply, err
+		}
+	}
+}
+
+// maker returns the record that a claim makes where there is none, nil for other commands, and for claims
+// whose bounds only the store's time can judge.
+func maker(command machine.Command) *machine.Record {
+	const anyBirth = machine.Instant(1) << 50 // instants are stored as counted from it
+	var c machine.Claim
+	switch command := command.(type) {
+	case machine.Claim:
+		c = command
+	case machine.Begin:
+		c = command.Claim
+	default:
+		return nil
+	}
+	if c.CreateBefore != 0 || c.CreateFrom != 0 {
+		return nil
+	}
+	made, _ := machine.Step(nil, command, anyBirth.Time())
+	return made
+}
+
+// found is what a load has found.
+type found struct {
+	record *machine.Record // nil if there is none, or a void one
+	birth  machine.Instant
+	packed []byte // as it is there; nil if there is none
+	made   bool   // by this load
+	now    machine.Instant
+}
+
+// load reads the record of a target. If there is none it makes one, if it is given one.
+func (s *Store) load(ctx context.Context, t target, make *machine.Record) (found, error) {
+	args := []string{string(t.generation[:])}
+	if make != nil {
+		packed, life := pack(make, make.Claimed)
+		args = append(args, rueidis.BinaryString(packed), strconv.FormatInt(life, 10))
+	}
+	message, err := s.scripts.load.Exec(ctx, s.client, t.keys, args).ToMessage()
+	switch {
+	case err != nil && make != nil:
+		return found{}, sent(ctx, err)
+	case err != nil:
+		return found{}, unread(ctx, err)
+	case message.IsInt64():
+		n, err := message.AsInt64()
+		if err != nil {
+			return found{}, sent(ctx, err)
+		}
+		if n == replyLost {
+			return found{}, lostBucket(t.bucket)
+		}
+		return found{made: true, now: s.instant(n - nominalLife)}, nil
+	}
+	return s.read(ctx, t, message)
+}
+
+// read reads the reply of a load that made nothing.
+func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage) (f found, err error) {
+	parts, err := message.ToArray()
+	if err != nil {
+		return f, unread(ctx, err)
+	}
+	number := func(i int) int64 {
+		n, failure := parts[i].AsInt64()
+		if failure != nil {
+			err = unread(ctx, failure)
+		}
+		return n
+	}
+	if len(parts) == 2 {
+		f.now = s.instant(number(1))
+		return f, err
+	}
+	expiry, left := number(1), number(2)
+	if err != nil {
+		return f, err
+	}
+	f.now = s.instant(expiry - left)
+	text, err := parts[0].ToString()
+	if err != nil {
+		return f, unread(ctx, err)
+	}
+	f.packed = []byte(text)
+	if !tagged(f.packed, t.generation) {
+		return f, nil // void
+	}
+	if f.record, f.birth, err = unpack(t.digest, f.packed, t.generation, s.instant(expiry)); err != nil {
+		return f, store.Corrupt(t.digest, err)
+	}
+	return f, nil
+}
+
+// swap writes what a record became, or deletes it, and reports whether it was still the one that was found.
+func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Record) (bool, error) {
+	args := []string{string(t.generation[:]), string(identifyingPart(f.packed)), "", ""}
+	if next != nil {
+		packed, life := pack(next, f.birth)
+		args[2], args[3] = rueidis.BinaryString(packed), strconv.FormatInt(s.milliseconds(f.birth)+life, 10)
+	}
+	n, err := s.scripts.swap.Exec(ctx, s.client, t.keys, args).AsInt64()
+	switch {
+	case err != nil:
+		return false, sent(ctx, err)
+	case n == replyLost:
+		return false, lostBucket(t.bucket)
+	}
+	if n == 1 && next != nil && (next.State == machine.Claimed || next.State == machine.Executing) {
+		s.held.put(next, f.birth)
+	} else {
+		s.held.drop(t.digest)
+	}
+	return n == 1, nil
+}
+
+// instant turns milliseconds of the server's clock into an instant.
+func (s *Store) instant(ms int64) machine.Instant {
+	return machine.Instant(ms * 1000).Add(s.offset())
+}
+
+// milliseconds is the way back.
+func (s *Store) milliseconds(i machine.Instant) int64 { return int64(i.Add(-s.offset())) / 1000 }

@@ -1,0 +1,19 @@
+// Package redisstore keeps records in Redis: on one server, behind Sentinel, or in a Cluster.
+//
+// Each record is one packed string in one key, and each command one round trip: claims of new keys, answers
+// to duplicates and completions are decided by a script on the server. All else loads the record, calls
+// [machine.Step] and swaps in what it returned, if the record is still the one that was loaded.
+//
+// # Time
+//
+// The server's clock decides, in milliseconds. A record does not say when it was made: its key says when it
+// expires, and the record how long it lives from its birth, so that its birth, and with it every instant
+// counted from there, is known to whoever reads both. What is unfinished lives for a nominal hundred
+// years.
+//
+// # Loss
+//
+// Keys are spread over 1,024 buckets. Each has a generation, and each record that of its claim: a record of
+// another generation counts as absent. A bucket without its generation, or with another one than this
+// process knows, has lost its data, and every command on it says so with [store.ErrLost].
+package redisstore

@@ -1,0 +1,137 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// database is a store of a test's own on a server that tests share.
+type database struct {
+	testing.TB
+	dsn     string
+	options Options
+	client  rueidis.Client
+	ahead   atomic.Int64 // of the server's clock, in milliseconds
+}
+
+func newDatabase(t testing.TB) *database {
+	t.Helper()
+	d := &database{TB: t, dsn: servicetest.Redis(t).Database(t)}
+	d.options.offset = func() time.Duration { return time.Duration(d.ahead.Load()) * time.Millisecond }
+	var err error
+	if d.client, err = connect(d.dsn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.client.Close)
+	if err := InitNew(t.Context(), d.dsn, d.options); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// advance moves the store's clock. What has an end comes nearer to it by as much, and so was born earlier by as
+// much on the server's clock.
+func (d *database) advance(by time.Duration) {
+	ms := int64((by + time.Millisecond - 1) / time.Millisecond)
+	d.ahead.Add(ms)
+	ctx := context.Background()
+	for cursor := uint64(0); ; {
+		entry, err := d.client.Do(ctx, d.client.B().Scan().Cursor(cursor).Match("reprise:*:r:*").Count(1000).Build()).AsScanEntry()
+		if err != nil {
+			d.Fatal(err)
+		}
+		for _, key := range entry.Elements {
+			at, err := d.client.Do(ctx, d.client.B().Pexpiretime().Key(key).Build()).AsInt64()
+			if err != nil {
+				d.Fatal(err)
+			}
+			if err := d.client.Do(ctx, d.client.B().Pexpireat().Key(key).MillisecondsTimestamp(at-ms).Build()).Error(); err != nil {
+				d.Fatal(err)
+			}
+		}
+		if cursor = entry.Cursor; cursor == 0 {
+			return
+		}
+	}
+}
+
+// open opens a store that is closed at the end of the test.
+func (d *database) open() *Store {
+	d.Helper()
+	s, err := Open(d.Context(), d.dsn, d.options)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			d.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// do sends a command of Redis, which must not fail.
+func (d *database) do(words ...string) rueidis.RedisResult {
+	d.Helper()
+	result := d.client.Do(context.Background(), d.client.B().Arbitrary(words...).Build())
+	if err := result.Error(); err != nil && !rueidis.IsRedisNil(err) {
+		d.Fatalf("%v: %v", words, err)
+	}
+	return result
+}
+
+// want runs a command that must not fail, and checks what it comes to.
+func want(t testing.TB, s *Store, outcome machine.Outcome, command machine.Command) machine.Reply {
+	t.Helper()
+	reply, err := s.Apply(t.Context(), command)
+	if err != nil || reply.Outcome != outcome {
+		t.Fatalf("%v: %v (%s), %v; want %v", command.Kind(), reply.Outcome, reply.Reason, err, outcome)
+	}
+	return reply
+}
+
+func newBegin() machine.Begin {
+	return machine.Begin{
+		Claim: machine.Claim{
+			Scope: machine.Scope{Operation: "POST /orders", SecretVersion: 1, Digest: random[machine.Digest]()},
+			Owner: random[machine.Token](), Operation: random[machine.ID](),
+			Fingerprints: []machine.Fingerprint{{Version: 1, Sum: machine.Digest{1}}},
+			Lease:        time.Minute, Policy: 1, Codecs: []string{"raw/1"},
+		},
+		Nonce: random[machine.Nonce](),
+	}
+}
+
+func anotherCaller(b machine.Begin) machine.Begin {
+	b.Owner, b.Operation, b.Nonce = random[machine.Token](), random[machine.ID](), random[machine.Nonce]()
+	return b
+}
+
+func completion(b machine.Begin, answer string) machine.Complete {
+	return machine.Complete{
+		Hold:     machine.Hold{Scope: b.Scope, Owner: b.Owner, Attempt: 1, Revision: 1, Operation: b.Operation, Nonce: b.Nonce},
+		Response: machine.NewResponse("raw/1", []byte(answer)), Window: time.Hour, Remember: 2 * time.Hour,
+	}
+}
+
+func random[T machine.Digest | machine.Token | machine.ID | machine.Nonce]() (value T) {
+	switch v := any(&value).(type) {
+	case *machine.Digest:
+		_, _ = rand.Read(v[:])
+	case *machine.Token:
+		_, _ = rand.Read(v[:])
+	case *machine.ID:
+		_, _ = rand.Read(v[:])
+	case *machine.Nonce:
+		_, _ = rand.Read(v[:])
+	}
+	return value
+}

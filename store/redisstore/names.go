@@ -1,0 +1,31 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/reprise-dev/reprise/machine"
+)
+
+// Buckets is how many there are. A bucket is what the keys of one slot of a cluster have in common: its number
+// stands in braces in their names.
+const Buckets = 1024
+
+// bucketOf returns the bucket of a record: the first ten bits of its digest.
+func bucketOf(digest machine.Digest) int { return int(binary.BigEndian.Uint16(digest[:2]) >> 6) }
+
+// names are those of all keys of one store, whose prefix keeps them apart from other users of the server.
+type names struct{ prefix string }
+
+func (n names) bucket(b int) string { return fmt.Sprintf("%s{%04d}:", n.prefix, b) }
+
+// record is a packed record. The digest is not spelled out: names take memory too.
+func (n names) record(digest machine.Digest) string {
+	return n.bucket(bucketOf(digest)) + "r:" + string(digest[:])
+}
+
+// generation is that of a bucket: 16 bytes.
+func (n names) generation(b int) string { return n.bucket(b) + "generation" }
+
+// secrets is a hash, from the version of a secret to what is known of it.
+func (n names) secrets() string { return n.bucket(0) + "secrets" }

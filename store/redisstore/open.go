@@ -1,0 +1,126 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Options are how a store is opened. The zero value is right for most uses.
+type Options struct {
+	// Prefix begins the names of all keys; empty is "reprise:".
+	Prefix string
+
+	offset func() time.Duration // of the store's clock, in tests
+}
+
+// Store is a [store.Store] in Redis. It is also a [store.SecretKeeper]. Make one with [Open].
+type Store struct {
+	client      rueidis.Client
+	names       names
+	scripts     scripts
+	offset      func() time.Duration
+	generations [Buckets]machine.Generation // zero where there is none
+	held        memory
+
+	mu     sync.RWMutex // read by commands under way
+	closed bool
+}
+
+// Open connects to the server of a DSN. A server on which no store was made is refused with an error in which
+// [fs.ErrNotExist] is found. The caller closes the store.
+func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
+	client, err := connect(dsn)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(client, options)
+	known, err := s.readGenerations(ctx)
+	if err == nil && known == 0 {
+		err = fmt.Errorf("no store was made in this Redis under the prefix %q, or it has lost everything: if it is new, make one with `reprise store init --new`: %w", s.names.prefix, fs.ErrNotExist)
+	}
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func newStore(client rueidis.Client, options Options) *Store {
+	if options.Prefix == "" {
+		options.Prefix = "reprise:"
+	}
+	if options.offset == nil {
+		options.offset = func() time.Duration { return 0 }
+	}
+	return &Store{client: client, names: names{options.Prefix}, scripts: newScripts(), offset: options.offset, held: newMemory()}
+}
+
+// connect makes a client that sends nothing twice by itself.
+func connect(dsn string) (rueidis.Client, error) {
+	option, err := rueidis.ParseURL(dsn)
+	if err != nil {
+		return nil, errors.New("the Redis DSN cannot be read: write redis://user:password@host:6379/0") // the text may hold a password
+	}
+	option.DisableRetry, option.DisableCache = true, true
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		return nil, store.Unavailable(explain(err))
+	}
+	return client, nil
+}
+
+// readGenerations learns the generation of every bucket and returns how many have one.
+func (s *Store) readGenerations(ctx context.Context) (known int, err error) {
+	commands := make(rueidis.Commands, Buckets)
+	for b := range commands {
+		commands[b] = s.client.B().Get().Key(s.names.generation(b)).Build()
+	}
+	for b, result := range s.client.DoMulti(ctx, commands...) {
+		value, err := result.AsBytes()
+		if rueidis.IsRedisNil(err) {
+			continue
+		}
+		if err != nil {
+			return 0, unread(ctx, err)
+		}
+		if copy(s.generations[b][:], value) == len(value) {
+			known++
+		}
+	}
+	return known, nil
+}
+
+// Close implements [store.Store]. It waits for the commands under way.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		s.client.Close()
+	}
+	return nil
+}
+
+// enter reports whether a command may run; the caller calls leave after it.
+func (s *Store) enter(ctx context.Context) error {
+	if err := store.NotSent(ctx); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return store.Unavailable(errClosed)
+	}
+	return nil
+}
+
+func (s *Store) leave() { s.mu.RUnlock() }

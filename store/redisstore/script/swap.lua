@@ -1,0 +1,25 @@
+-- Replaces or deletes a record, if it is still the one that was read.
+--
+-- KEYS  1 record   2 generation of its bucket
+-- ARGV  1 generation   2 how the record that was read begins, empty if it was absent
+--       3 the new record, empty to delete   4 when it expires, in ms since 1970
+-- Reply  1  done
+--        0  the record is another one by now
+--       -3  the bucket has another generation, or none
+local got = redis.call('MGET', KEYS[1], KEYS[2])
+if got[2] ~= ARGV[1] then
+	return -3
+end
+if ARGV[2] == '' then
+	if got[1] then
+		return 0
+	end
+elseif not got[1] or string.sub(got[1], 1, #ARGV[2]) ~= ARGV[2] then
+	return 0
+end
+if ARGV[3] == '' then
+	redis.call('DEL', KEYS[1])
+else
+	redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[4])
+end
+return 1

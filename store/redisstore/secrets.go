@@ -1,0 +1,120 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Secrets implements [store.SecretKeeper]. The time is read first.
+func (s *Store) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, 0, err
+	}
+	defer s.leave()
+	return s.readSecrets(ctx)
+}
+
+// AddSecret implements [store.SecretKeeper].
+func (s *Store) AddSecret(ctx context.Context, secret store.Secret, ahead time.Duration) error {
+	return s.changeSecrets(ctx, func(known []store.Secret, now machine.Instant) (*store.Secret, error) {
+		admitted, err := store.AdmitSecret(known, secret, now, ahead)
+		if !admitted {
+			return nil, err
+		}
+		return &secret, nil
+	})
+}
+
+// RetireSecret implements [store.SecretKeeper].
+func (s *Store) RetireSecret(ctx context.Context, version uint32) error {
+	return s.changeSecrets(ctx, func(known []store.Secret, now machine.Instant) (*store.Secret, error) {
+		for _, k := range known {
+			if k.Version == version && k.Retired.IsZero() {
+				k.Retired = now
+				return &k, nil
+			}
+		}
+		return nil, nil
+	})
+}
+
+// changeSecrets writes what change makes of the versions that are known, unless one was added meanwhile: then
+// it is asked again.
+func (s *Store) changeSecrets(ctx context.Context, change func([]store.Secret, machine.Instant) (*store.Secret, error)) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	for {
+		known, now, err := s.readSecrets(ctx)
+		if err != nil {
+			return err
+		}
+		secret, err := change(known, now)
+		if err != nil || secret == nil {
+			return err
+		}
+		done, err := s.scripts.secret.Exec(ctx, s.client, []string{s.names.secrets()},
+			[]string{strconv.Itoa(len(known)), strconv.FormatUint(uint64(secret.Version), 10), rueidis.BinaryString(packSecret(*secret))}).AsInt64()
+		if err != nil || done == 1 {
+			return sent(ctx, err)
+		}
+	}
+}
+
+func (s *Store) readSecrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {
+	at, err := s.now(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	fields, err := s.client.Do(ctx, s.client.B().Hgetall().Key(s.names.secrets()).Build()).AsStrMap()
+	if err != nil {
+		return nil, 0, unread(ctx, err)
+	}
+	var known []store.Secret
+	for version, packed := range fields {
+		secret, err := unpackSecret(version, packed)
+		if err != nil {
+			return nil, 0, err
+		}
+		known = append(known, secret)
+	}
+	slices.SortFunc(known, func(a, b store.Secret) int { return cmp.Compare(a.Version, b.Version) })
+	return known, at, nil
+}
+
+// now returns the server's time.
+func (s *Store) now(ctx context.Context) (machine.Instant, error) {
+	parts, err := s.client.Do(ctx, s.client.B().Time().Build()).AsIntSlice()
+	if err != nil || len(parts) != 2 {
+		return 0, unread(ctx, err)
+	}
+	return s.instant(parts[0]*1000 + parts[1]/1000), nil
+}
+
+func packSecret(s store.Secret) []byte {
+	b := append([]byte(nil), s.Check[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(s.PrimaryFrom))
+	return binary.BigEndian.AppendUint64(b, uint64(s.Retired))
+}
+
+func unpackSecret(version, packed string) (s store.Secret, err error) {
+	n, err := strconv.ParseUint(version, 10, 32)
+	if err != nil || len(packed) != len(s.Check)+16 {
+		return s, fmt.Errorf("%w: what is kept of version %q of the secret", store.ErrCorrupt, version)
+	}
+	s.Version = uint32(n)
+	rest := []byte(packed[copy(s.Check[:], packed):])
+	s.PrimaryFrom, s.Retired = machine.Instant(binary.BigEndian.Uint64(rest)), machine.Instant(binary.BigEndian.Uint64(rest[8:]))
+	return s, nil
+}

@@ -48,8 +48,8 @@ func (c control) Resume() {
 // returns when the server takes connections.
 func (c control) Restart() {
 	c.t.Helper()
-	if c.d.running() {
-		c.Stop()
+	if c.d.shared || c.d.running() {
+		c.Stop() // which refuses to stop one that others use
 	}
 	if !c.d.shared {
 		c.check("restart", c.d.start())

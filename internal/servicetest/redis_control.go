@@ -41,10 +41,10 @@ func (s *RedisServer) Config(setting, value string) {
 	s.Do("CONFIG", "SET", setting, value)
 }
 
-// FlushAll empties all databases.
+// FlushAll empties all databases. Their memory is free when it returns.
 func (s *RedisServer) FlushAll() {
 	s.t.Helper()
-	s.Do("FLUSHALL")
+	s.Do("FLUSHALL", "SYNC")
 }
 
 // Info returns what INFO says, by name: run_id, role, used_memory, ….

@@ -63,12 +63,22 @@ func TestEachTestHasARedisDatabaseOfItsOwn(t *testing.T) {
 	if got := do(t, mine, "GET", "order"); got != "1" {
 		t.Errorf("emptying a database left %v in another", got)
 	}
-	for _, command := range []string{"FLUSHALL", "SHUTDOWN", "SWAPDB 0 1", "CONFIG SET maxmemory 1", "SCRIPT FLUSH", "ACL LIST"} {
-		_, err := mine.Do(strings.Fields(command)...)
-		if os.Getenv("REPRISE_TEST_REDIS") == "" {
-			wantRefusal(t, err, "NOPERM")
-		}
+}
+
+func TestTheUserOfARedisDatabaseCannotHarmOthers(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("REPRISE_TEST_REDIS") != "" {
+		t.Skip("the user is that of REPRISE_TEST_REDIS")
 	}
+	server := servicetest.Redis(t)
+	conn := dialRedis(t, server, server.Database(t))
+	for _, command := range []string{"FLUSHALL", "SHUTDOWN", "SWAPDB 0 1", "CONFIG SET maxmemory 1", "SCRIPT FLUSH", "ACL LIST"} {
+		_, err := conn.Do(strings.Fields(command)...)
+		wantRefusal(t, err, "NOPERM")
+	}
+	do(t, conn, "SCRIPT", "LOAD", "return 1")
+	do(t, conn, "INFO")
+	do(t, conn, "WAIT", "0", "0")
 }
 
 func TestARedisDatabaseIsEmptiedAfterItsTest(t *testing.T) {

@@ -163,7 +163,7 @@ var (
 		"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "go.uber.org/goleak",
 		"github.com/google/go-cmp", "github.com/chromedp/chromedp", "github.com/rogpeppe/go-internal",
 	}
-	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/explore"}
+	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore"}
 )
 
 func checkTestLibraries(p *Package) []Finding {

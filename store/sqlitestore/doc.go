@@ -14,6 +14,12 @@
 // answer: replays never wait for writes. See [Store.Apply] for why the answer is as good as one given
 // under the lock.
 //
+// # Effects
+//
+// A program whose tables are in the same file lets an action's writes commit together with its record: [Do],
+// or [JoinSQL] in a transaction that it has already. They use the program's own pool, and hold the file's write lock while the
+// action runs. Meanwhile commands that write wait, and replays go on.
+//
 // # Several processes
 //
 // Any number of processes on one machine may use a file; SQLite's lock lets one group write at a time.

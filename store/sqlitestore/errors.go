@@ -3,8 +3,8 @@ package sqlitestore
 import (
 	"errors"
 	"fmt"
+	"strings"
 
-	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/reprise-dev/reprise/store"
@@ -15,19 +15,55 @@ var (
 	errReadOnly = errors.New("the file is read-only: give this user the right to write it and its directory, or choose another path")
 )
 
-// code returns SQLite's primary result code of an error, 0 for another kind of error.
-func code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
+// words are SQLite's own for its result codes. Every driver passes them on.
+var words = map[string]int{
+	"database is locked":               lib.SQLITE_BUSY,
+	"database table is locked":         lib.SQLITE_LOCKED,
+	"database or disk is full":         lib.SQLITE_FULL,
+	"attempt to write a readonly":      lib.SQLITE_READONLY,
+	"access permission denied":         lib.SQLITE_PERM,
+	"unable to open database file":     lib.SQLITE_CANTOPEN,
+	"file is not a database":           lib.SQLITE_NOTADB,
+	"disk I/O error":                   lib.SQLITE_IOERR,
+	"database disk image is malformed": lib.SQLITE_CORRUPT,
+}
+
+// extendedCode returns SQLite's result code of an error, 0 for another kind of error. Of drivers that do not tell it as
+// ours does, it is a primary one, found by SQLite's words.
+func extendedCode(err error) int {
+	var coded interface {
+		error
+		Code() int
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &coded):
+		return coded.Code()
+	}
+	said := err.Error()
+	for words, code := range words {
+		if strings.Contains(said, words) {
+			return code
+		}
 	}
 	return 0
 }
+
+// code returns SQLite's primary result code of an error, 0 for another kind of error.
+func code(err error) int { return extendedCode(err) & 0xff }
+
+// busy reports whether somebody else holds a lock.
+func busy(err error) bool { return code(err) == lib.SQLITE_BUSY || code(err) == lib.SQLITE_LOCKED }
+
+// stale reports whether a transaction cannot write because it has read, and another has written since.
+func stale(err error) bool { return extendedCode(err) == lib.SQLITE_BUSY_SNAPSHOT }
 
 // explain adds to an error of SQLite what to do about it.
 func explain(path string, err error) error {
 	switch code(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return fmt.Errorf("another process keeps %s locked: find it (for example with lsof), or wait longer: %w", path, err)
+		return fmt.Errorf("another process, or an effect of this one, keeps %s locked: find it (for example with lsof), or wait longer: %w", path, err)
 	case lib.SQLITE_FULL:
 		return fmt.Errorf("there is no room left for %s: free disk space or purge records: %w", path, err)
 	case lib.SQLITE_READONLY:
@@ -45,11 +81,13 @@ func explain(path string, err error) error {
 }
 
 // certain translates an error of something that was certainly not applied.
-func (s *Store) certain(err error) error {
+func (s *Store) certain(err error) error { return certain(s.path, err) }
+
+func certain(path string, err error) error {
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrUnavailable) {
 		return err
 	}
-	explained := explain(s.path, err)
+	explained := explain(path, err)
 	if code(err) == lib.SQLITE_CORRUPT {
 		return fmt.Errorf("%w: %w", store.ErrCorrupt, explained)
 	}

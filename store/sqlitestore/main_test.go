@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reprise-dev/reprise/internal/killtest"
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -27,11 +29,13 @@ func TestMain(m *testing.M) {
 		runChild(childWrite)
 	case "open":
 		runChild(childOpen)
+	case "orders":
+		runChild(childOrders)
 	}
 }
 
-// command returns the test binary as another process. Its arguments are the file and what the child takes.
-func child(t *testing.T, what string, args ...string) *exec.Cmd {
+// child returns the test binary as another process. Its arguments are the file and what the child takes.
+func child(t testing.TB, what string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childEnv+"="+what)
@@ -113,4 +117,28 @@ func childWrite(s *Store) error {
 		}
 	}
 	return nil
+}
+
+// childOrders places orders until it is killed.
+func childOrders(s *Store) error {
+	db, err := sql.Open("sqlite", "file:"+s.path+"?_pragma=synchronous(FULL)")
+	if err != nil {
+		return err
+	}
+	go func() { // the store's own commands go on beside them
+		for {
+			claim := newBegin().Claim
+			claim.Scope.Operation = "beside"
+			if _, err := s.Apply(context.Background(), claim); err != nil {
+				return
+			}
+			hold := machine.Hold{Scope: claim.Scope, Owner: claim.Owner, Attempt: 1, Revision: 1, Operation: claim.Operation}
+			if _, err := s.Apply(context.Background(), machine.Release{Hold: hold}); err != nil {
+				return
+			}
+		}
+	}()
+	return killtest.Place(context.Background(), os.Stdout, func(ctx context.Context, key string) error {
+		return orderUnder(ctx, s, db, key)
+	})
 }

@@ -28,8 +28,8 @@ type Options struct {
 	GroupLimit int
 	// Readers is how many connections read beside the writer; 0 is 8.
 	Readers int
-	// BusyTimeout is how long a command waits for another process's write lock before it is
-	// unavailable; 0 is 5 s.
+	// BusyTimeout is how long a command waits for the file's write lock, if another process or an effect
+	// (see [Do]) has it, before it is unavailable; 0 is 5 s.
 	BusyTimeout time.Duration
 	// Detached runs every command on a goroutine of the store's. Otherwise a caller that nobody else is
 	// beside commits by itself, which saves it a fifth of the time; should that commit hang, on a disk

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reprise-dev/reprise/internal/killtest"
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -115,31 +116,10 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 // all that it acknowledged.
 func killedAfter(t *testing.T, path string, keys int) (acknowledged []machine.Digest) {
 	t.Helper()
-	writing := child(t, "write", path)
-	stdout, err := writing.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writing.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() {
-		digest, err := machine.ParseDigest(lines.Text())
-		if err != nil {
-			continue // the line that the kill cut short
+	for _, line := range killtest.Kill(t, child(t, "write", path), keys, 0) {
+		if digest, err := machine.ParseDigest(line); err == nil { // else the kill cut it short
+			acknowledged = append(acknowledged, digest)
 		}
-		if acknowledged = append(acknowledged, digest); len(acknowledged) == keys {
-			if err := writing.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := writing.Wait(); err == nil {
-		t.Fatal("the writer ended by itself")
-	}
-	if len(acknowledged) < keys {
-		t.Fatalf("the writer acknowledged %d keys and ended", len(acknowledged))
 	}
 	return acknowledged
 }

@@ -38,6 +38,9 @@ var (
 	schemaVersionSQL string
 	//go:embed query/create_versions.sql
 	createVersionsSQL string
+
+	//go:embed query/effect_lock.sql
+	effectLockSQL string
 )
 
 // nullable writes an instant that may be missing.
@@ -46,4 +49,15 @@ func nullable(at machine.Instant) any {
 		return nil
 	}
 	return int64(at)
+}
+
+// insertArgs are those of insert.sql.
+func insertArgs(r *machine.Record, packed []byte) []any {
+	return []any{r.Scope.Digest[:], int64(r.State), r.Scope.Operation, int64(r.Scope.SecretVersion),
+		int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed}
+}
+
+// updateArgs are those of update.sql.
+func updateArgs(id int64, r *machine.Record, packed []byte) []any {
+	return []any{int64(r.State), int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed, id}
 }

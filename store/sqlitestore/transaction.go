@@ -144,8 +144,7 @@ func (t *transaction) insert(r *machine.Record) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	id, changed, err := t.inserting.insert(r.Scope.Digest[:], int64(r.State), r.Scope.Operation, int64(r.Scope.SecretVersion),
-		int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed)
+	id, changed, err := t.inserting.insert(insertArgs(r, packed)...)
 	if changed {
 		t.note(r.Scope.Digest, len(packed))
 		t.memory.put(id, r)
@@ -160,7 +159,7 @@ func (t *transaction) update(id int64, r *machine.Record) error {
 	}
 	t.note(r.Scope.Digest, len(packed))
 	t.memory.put(id, r)
-	_, err = t.updating.exec(int64(r.State), int64(r.Revision), int64(r.LeaseEnd), nullable(r.ForgottenAt()), packed, id)
+	_, err = t.updating.exec(updateArgs(id, r, packed)...)
 	return err
 }
 

@@ -1,0 +1,214 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// plainDriver is a driver that has no more than database/sql asks for, and whose errors are nothing but SQLite's
+// words: no contexts, no sessions, no result codes.
+type plainDriver struct {
+	name   string
+	commit func(commit func() error) error // nil: as it is
+}
+
+func (d plainDriver) Connect(context.Context) (driver.Conn, error) {
+	conn, err := new(sqlite.Driver).Open(d.name)
+	return plainConn{conn, d}, plain(err)
+}
+
+func (d plainDriver) Driver() driver.Driver { return nil }
+
+type plainConn struct {
+	conn driver.Conn
+	d    plainDriver
+}
+
+func (c plainConn) Close() error { return plain(c.conn.Close()) }
+
+func (c plainConn) Prepare(query string) (driver.Stmt, error) {
+	stmt, err := c.conn.Prepare(query)
+	return plainStmt{stmt}, plain(err)
+}
+
+func (c plainConn) Begin() (driver.Tx, error) {
+	tx, err := c.conn.Begin()
+	return plainTx{tx, c.d}, plain(err)
+}
+
+type plainTx struct {
+	tx driver.Tx
+	d  plainDriver
+}
+
+func (t plainTx) Rollback() error { return plain(t.tx.Rollback()) }
+
+func (t plainTx) Commit() error {
+	if t.d.commit != nil {
+		return plain(t.d.commit(t.tx.Commit))
+	}
+	return plain(t.tx.Commit())
+}
+
+type plainStmt struct{ stmt driver.Stmt }
+
+func (s plainStmt) Close() error  { return plain(s.stmt.Close()) }
+func (s plainStmt) NumInput() int { return s.stmt.NumInput() }
+
+func (s plainStmt) Exec(args []driver.Value) (driver.Result, error) {
+	result, err := s.stmt.Exec(args)
+	return result, plain(err)
+}
+
+func (s plainStmt) Query(args []driver.Value) (driver.Rows, error) {
+	rows, err := s.stmt.Query(args)
+	return rows, plain(err)
+}
+
+func plain(err error) error {
+	if err == nil || errors.Is(err, driver.ErrBadConn) {
+		return err
+	}
+	text, _, _ := strings.Cut(err.Error(), " (")
+	return errors.New(text)
+}
+
+// plainPool opens the file with such a driver.
+func (s *shop) plainPool(commit func(func() error) error) *sql.DB {
+	return s.keep(sql.OpenDB(plainDriver{"file:" + filepath.ToSlash(s.path) + "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10)", commit}), nil)
+}
+
+// Effects need nothing of a driver but database/sql and SQLite's words.
+func TestEffectsWithAnotherDriver(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.db = s.plainPool(nil)
+	begin := newBegin()
+	if effect, err := s.order(begin); err != nil || effect.Replayed {
+		t.Fatalf("%+v, %v", effect, err)
+	}
+	if effect, err := s.order(anotherCaller(begin)); err != nil || !effect.Replayed || s.orders(begin) != 1 {
+		t.Errorf("%+v, %v", effect, err)
+	}
+	held := newBegin()
+	release := s.hold(held)
+	effects := s.effects()
+	effects.BusyTimeout = time.Millisecond
+	if _, err := effects.Do(t.Context(), s.db, invocation(newBegin()), nil); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "wait longer") {
+		t.Errorf("while the lock is held: %v", err)
+	}
+	told := make(chan error)
+	go func() {
+		effect, err := s.order(anotherCaller(held))
+		if err == nil && !effect.Replayed {
+			err = fmt.Errorf("%+v", effect)
+		}
+		told <- err
+	}()
+	waitFor(t, func() bool { return s.db.Stats().InUse == 2 })
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if err := <-told; err != nil {
+		t.Errorf("who waited: %v", err)
+	}
+
+	// This driver does not tell a lock that somebody holds from a snapshot that is too old to write.
+	stale := s.begin(s.db)
+	s.orders(begin)
+	var n int
+	if err := stale.QueryRowContext(t.Context(), "SELECT count(*) FROM orders").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	want(t, s.store, machine.Acquired, newBegin())
+	if _, err := effects.JoinSQL(t.Context(), stale, invocation(newBegin()), nil); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "BEGIN IMMEDIATE") {
+		t.Errorf("joined after reading: %v", err)
+	}
+	if err := stale.Rollback(); err != nil {
+		t.Error(err)
+	}
+
+	s.db.SetMaxOpenConns(1) // what is looked up afterwards needs one too
+	hung := newBegin()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := s.effects().Do(ctx, s.db, invocation(hung), func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
+		response, err := placing(hung)(ctx, tx)
+		cancel()
+		return response, err
+	})
+	if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller hung up: %v", err)
+	}
+	s.free(hung)
+}
+
+// A commit of which nobody knows is looked up: a reconciled success equals a direct one (case O31).
+func TestACommitOfAnEffectInDoubt(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sync := errors.New("disk I/O error")
+	for name, c := range map[string]struct {
+		commit func(commit func() error) error
+		want   error
+	}{
+		"it happened":                   {func(commit func() error) error { return errors.Join(commit(), sync) }, nil},
+		"it did not, and may come back": {func(func() error) error { return sync }, store.ErrIndeterminate},
+		"there was no room for it":      {func(func() error) error { return errors.New("database or disk is full") }, store.ErrUnavailable},
+	} {
+		begin := newBegin()
+		db := s.plainPool(c.commit)
+		db.SetMaxOpenConns(1)
+		effect, err := s.effects().Do(t.Context(), db, invocation(begin), placing(begin))
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %+v, %v", name, effect, err)
+		}
+		if c.want != nil {
+			if err := db.Close(); err != nil { // rolls back what this driver has left open
+				t.Error(err)
+			}
+			s.free(begin)
+			continue
+		}
+		record := want(t, s.store, machine.Found, machine.Inspect{Scope: begin.Scope})
+		if effect.Replayed || record.Finished != effect.Reply.Finished || record.Revision != effect.Reply.Revision || record.RememberUntil != effect.Reply.RememberUntil {
+			t.Errorf("%s: recorded %+v, told %+v", name, record, effect)
+		}
+	}
+}
+
+// Where there is no room for the effect, there is none of it.
+func TestAnEffectOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.db.SetMaxOpenConns(1)
+	s.exec("PRAGMA max_page_count = 1") // no less than there are
+	big := strings.Repeat("x", 1<<20)
+	begin := newBegin()
+	_, err := s.effects().Do(t.Context(), s.db, invocation(begin), func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
+		_, err := tx.ExecContext(ctx, "INSERT INTO orders (key) VALUES (?)", big)
+		return machine.NewResponse("http/1", nil), err
+	})
+	if err == nil || errors.Is(err, store.ErrIndeterminate) {
+		t.Errorf("the action's row had no room: %v", err)
+	}
+	_, err = s.effects().Do(t.Context(), s.db, invocation(begin), func(context.Context, *sql.Tx) (machine.Response, error) {
+		return machine.NewResponse("http/1", []byte(big)), nil
+	})
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "free disk space") {
+		t.Errorf("the answer had no room: %v", err)
+	}
+	s.exec("PRAGMA max_page_count = 1000000")
+	s.free(begin)
+}

@@ -56,7 +56,7 @@ const (
 
 // redisUserRules leave out administration, and what would reach the databases of others. What is taken
 // back with a + is there for servers that take all of CLUSTER for administration.
-const redisUserRules = "~* &* +@all -@admin -flushall -swapdb -script +script|load +script|exists" +
+const redisUserRules = "~* &* +@all -@admin +role -flushall -swapdb -script +script|load +script|exists" +
 	" +cluster|slots +cluster|shards +cluster|nodes +cluster|info +cluster|keyslot +cluster|myid"
 
 // configFile is the path of the configuration. The server itself rewrites it when its role changes.

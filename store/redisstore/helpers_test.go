@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,18 +20,31 @@ type database struct {
 	dsn     string
 	options Options
 	client  rueidis.Client
+	names   names
 	ahead   atomic.Int64 // of the server's clock, in milliseconds
+
+	mu   sync.Mutex
+	seen map[machine.Digest]bool
+	keys []string // of the records that were seen
 }
 
+// newDatabase is a store on a database that nobody else uses.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
-	d := &database{TB: t, dsn: servicetest.Redis(t).Database(t)}
+	return databaseOn(t, servicetest.Redis(t).Database(t))
+}
+
+// databaseOn is a store under a prefix of its own.
+func databaseOn(t testing.TB, dsn string) *database {
+	t.Helper()
+	d := &database{TB: t, dsn: dsn + "?prefix=" + rand.Text() + ":", seen: map[machine.Digest]bool{}}
 	d.options.offset = func() time.Duration { return time.Duration(d.ahead.Load()) * time.Millisecond }
-	var err error
-	if d.client, err = connect(d.dsn); err != nil {
+	client, parsed, err := connect(d.dsn)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(d.client.Close)
+	t.Cleanup(client.Close)
+	d.client, d.names = client, names{parsed.prefix}
 	if err := InitNew(t.Context(), d.dsn, d.options); err != nil {
 		t.Fatal(err)
 	}
@@ -40,27 +54,49 @@ func newDatabase(t testing.TB) *database {
 // advance moves the store's clock. What has an end comes nearer to it by as much, and so was born earlier by as
 // much on the server's clock.
 func (d *database) advance(by time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	ms := int64((by + time.Millisecond - 1) / time.Millisecond)
 	d.ahead.Add(ms)
-	ctx := context.Background()
-	for cursor := uint64(0); ; {
-		entry, err := d.client.Do(ctx, d.client.B().Scan().Cursor(cursor).Match("reprise:*:r:*").Count(1000).Build()).AsScanEntry()
+	var ask, move rueidis.Commands
+	for _, key := range d.keys {
+		ask = append(ask, d.client.B().Pexpiretime().Key(key).Build())
+	}
+	for i, end := range d.client.DoMulti(context.Background(), ask...) {
+		at, err := end.AsInt64()
 		if err != nil {
 			d.Fatal(err)
 		}
-		for _, key := range entry.Elements {
-			at, err := d.client.Do(ctx, d.client.B().Pexpiretime().Key(key).Build()).AsInt64()
-			if err != nil {
-				d.Fatal(err)
-			}
-			if err := d.client.Do(ctx, d.client.B().Pexpireat().Key(key).MillisecondsTimestamp(at-ms).Build()).Error(); err != nil {
-				d.Fatal(err)
-			}
-		}
-		if cursor = entry.Cursor; cursor == 0 {
-			return
+		if at > 0 {
+			move = append(move, d.client.B().Pexpireat().Key(d.keys[i]).MillisecondsTimestamp(at-ms).Build())
 		}
 	}
+	for _, moved := range d.client.DoMulti(context.Background(), move...) {
+		if err := moved.Error(); err != nil {
+			d.Fatal(err)
+		}
+	}
+}
+
+// note remembers which records there may be.
+func (d *database) note(digest machine.Digest) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.seen[digest] {
+		d.seen[digest] = true
+		d.keys = append(d.keys, d.names.record(digest))
+	}
+}
+
+// noted is a store whose records the clock of the database can age.
+type noted struct {
+	*Store
+	d *database
+}
+
+func (n noted) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	n.d.note(command.Target().Digest)
+	return n.Store.Apply(ctx, command)
 }
 
 // open opens a store that is closed at the end of the test.

@@ -15,12 +15,12 @@ import (
 // act of an operator, never of a deployment: a Redis that was emptied looks like a new one. Where there is a
 // generation already, nothing is changed.
 func InitNew(ctx context.Context, dsn string, options Options) error {
-	client, err := connect(dsn)
+	client, d, err := connect(dsn)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	s := newStore(client, options)
+	s := newStore(client, d, options)
 	known, err := s.readGenerations(ctx)
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func TestInitNewRefuses(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	generation := func() string {
-		text, err := d.do("GET", names{"reprise:"}.generation(7)).ToString()
+		text, err := d.do("GET", d.names.generation(7)).ToString()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The server that all tests share ends with the process.
+// The server that all tests share ends with the process. What the client of a cluster starts when the cluster
+// has changed ends by itself within seconds.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/reprise-dev/reprise/internal/servicetest.(*serverLog).collect"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/reprise-dev/reprise/internal/servicetest.(*serverLog).collect"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }

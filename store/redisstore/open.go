@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
@@ -16,9 +15,6 @@ import (
 
 // Options are how a store is opened. The zero value is right for most uses.
 type Options struct {
-	// Prefix begins the names of all keys; empty is "reprise:".
-	Prefix string
-
 	offset func() time.Duration // of the store's clock, in tests
 }
 
@@ -38,11 +34,11 @@ type Store struct {
 // Open connects to the server of a DSN. A server on which no store was made is refused with an error in which
 // [fs.ErrNotExist] is found. The caller closes the store.
 func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
-	client, err := connect(dsn)
+	client, d, err := connect(dsn)
 	if err != nil {
 		return nil, err
 	}
-	s := newStore(client, options)
+	s := newStore(client, d, options)
 	known, err := s.readGenerations(ctx)
 	if err == nil && known == 0 {
 		err = fmt.Errorf("no store was made in this Redis under the prefix %q, or it has lost everything: if it is new, make one with `reprise store init --new`: %w", s.names.prefix, fs.ErrNotExist)
@@ -54,28 +50,28 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 	return s, nil
 }
 
-func newStore(client rueidis.Client, options Options) *Store {
-	if options.Prefix == "" {
-		options.Prefix = "reprise:"
-	}
+func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {
 		options.offset = func() time.Duration { return 0 }
 	}
-	return &Store{client: client, names: names{options.Prefix}, scripts: newScripts(), offset: options.offset, held: newMemory()}
+	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory()}
 }
 
-// connect makes a client that sends nothing twice by itself.
-func connect(dsn string) (rueidis.Client, error) {
-	option, err := rueidis.ParseURL(dsn)
+// connect makes a client of the server that a DSN names.
+func connect(dsn string) (rueidis.Client, DSN, error) {
+	d, err := ParseDSN(dsn)
 	if err != nil {
-		return nil, errors.New("the Redis DSN cannot be read: write redis://user:password@host:6379/0") // the text may hold a password
+		return nil, d, err
 	}
-	option.DisableRetry, option.DisableCache = true, true
+	option, err := d.options()
+	if err != nil {
+		return nil, d, err
+	}
 	client, err := rueidis.NewClient(option)
 	if err != nil {
-		return nil, store.Unavailable(explain(err))
+		return nil, d, store.Unavailable(explain(err))
 	}
-	return client, nil
+	return client, d, nil
 }
 
 // readGenerations learns the generation of every bucket and returns how many have one.

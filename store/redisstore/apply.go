@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -16,6 +17,14 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 		return machine.Reply{}, err
 	}
 	defer s.leave()
+	reply, err := s.decide(ctx, command)
+	if errors.Is(err, store.ErrLost) {
+		s.relearn(ctx, bucketOf(command.Target().Digest))
+	}
+	return reply, err
+}
+
+func (s *Store) decide(ctx context.Context, command machine.Command) (machine.Reply, error) {
 	if reason := command.Invalid(); reason != "" {
 		// Nothing is sent for it; but it is answered with the store's time like any other.
 		command = machine.Inspect{Scope: command.Target()}
@@ -46,7 +55,7 @@ type target struct {
 func newTarget(s *Store, command machine.Command) target {
 	digest := command.Target().Digest
 	bucket := bucketOf(digest)
-	return target{digest, bucket, s.generations[bucket], []string{s.names.record(digest), s.names.generation(bucket)}}
+	return target{digest, bucket, s.generation(bucket), []string{s.names.record(digest), s.names.generation(bucket)}}
 }
 
 // ofGeneration returns the command with the generation that its record is to carry.

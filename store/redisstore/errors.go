@@ -56,6 +56,9 @@ func sent(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, store.ErrLost) {
+		return err
+	}
 	if refused(err) {
 		return store.Unavailable(explain(err))
 	}
@@ -69,6 +72,9 @@ func sent(ctx context.Context, err error) error {
 // one: every script writes once, as the last thing that it does.
 func refused(err error) bool {
 	if _, ok := rueidis.IsRedisErr(err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[greetingError](err); ok {
 		return true
 	}
 	var dial *net.OpError

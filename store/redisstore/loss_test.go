@@ -3,8 +3,11 @@ package redisstore
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 )
@@ -109,5 +112,109 @@ func TestInitNewRefuses(t *testing.T) {
 	}
 	if generation() != before {
 		t.Error("a refused init changed a generation")
+	}
+}
+
+// A server that restarted is another one: what it has may be older than what it acknowledged, and its keys
+// do not show it. That goes for who was connected and for who connects, until somebody accepts it.
+func TestRestartedRedis(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistAlways})
+	d := databaseOn(t, server.DSN(0))
+	s := d.open()
+	begin := newBegin()
+	want(t, s, machine.Acquired, begin)
+	want(t, s, machine.CompletedNow, completion(begin, "answer"))
+
+	server.Kill()
+	server.Restart()
+	eventually(t, func() error { // until the server answers again
+		_, err := s.Apply(t.Context(), anotherCaller(begin))
+		if err == nil || !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("a claim on a restarted server: %v", err)
+		}
+		if !errors.Is(err, store.ErrLost) {
+			return err
+		}
+		return nil
+	})
+	if _, err := Open(t.Context(), d.dsn, d.options); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "--accept-loss") {
+		t.Errorf("open on a restarted server: %v", err)
+	}
+	if _, err := AcceptLoss(t.Context(), d.dsn, "operator", " ", d.options); err == nil {
+		t.Error("a loss was accepted without a reason")
+	}
+	act, err := AcceptLoss(t.Context(), d.dsn, "operator", "the log was written at every write", d.options)
+	if err != nil || act.Buckets != 0 || len(act.Accepted) != 1 {
+		t.Fatalf("%+v, %v", act, err)
+	}
+	for _, who := range []*Store{s, d.open()} {
+		if reply := want(t, who, machine.Replay, anotherCaller(begin)); string(reply.Response.Data) != "answer" {
+			t.Errorf("replayed %q", reply.Response.Data)
+		}
+	}
+}
+
+// A server that changed its history under open connections, as one does that is made a replica and a primary
+// again, is noticed by asking it.
+func TestHistoryChangesUnderOpenConnections(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{})
+	d := databaseOn(t, server.DSN(0))
+	s := d.open()
+	s.check(t.Context())
+	want(t, s, machine.Acquired, newBegin())
+
+	server.Do("REPLICAOF", "127.0.0.1", "1") // there is nobody
+	server.Do("REPLICAOF", "NO", "ONE")
+	s.check(t.Context())
+	if _, err := s.Apply(t.Context(), newBegin()); !errors.Is(err, store.ErrLost) {
+		t.Errorf("a claim: %v", err)
+	}
+	if _, err := AcceptLoss(t.Context(), d.dsn, "operator", "nothing was written meanwhile", d.options); err != nil {
+		t.Fatal(err)
+	}
+	s.check(t.Context())
+	want(t, s, machine.Acquired, newBegin())
+}
+
+// A loss that is accepted ends, for processes that run too. What was lost runs again, which is what was accepted.
+func TestAcceptedLossOfEverything(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open()
+	begin := newBegin()
+	want(t, s, machine.Acquired, begin)
+	d.do("FLUSHDB")
+	if _, err := s.Apply(t.Context(), begin); !errors.Is(err, store.ErrLost) {
+		t.Fatalf("in an emptied Redis: %v", err)
+	}
+	act, err := AcceptLoss(t.Context(), d.dsn, "operator", "nothing was running", d.options)
+	if err != nil || act.Buckets != Buckets {
+		t.Fatalf("%+v, %v", act, err)
+	}
+	if _, err := s.Apply(t.Context(), completion(begin, "answer")); !errors.Is(err, store.ErrLost) {
+		t.Errorf("the first command after it was accepted: %v", err)
+	}
+	want(t, s, machine.NotFound, completion(begin, "answer"))
+	want(t, s, machine.Acquired, newBegin())
+	kept, err := d.do("LRANGE", d.names.acts(), "0", "-1").AsStrSlice()
+	if err != nil || len(kept) != 1 || !strings.Contains(kept[0], `"who":"operator","why":"nothing was running"`) {
+		t.Errorf("acts: %v, %v", kept, err)
+	}
+}
+
+func eventually(t *testing.T, try func() error) {
+	t.Helper()
+	var err error
+	for tick := time.NewTicker(10 * time.Millisecond); ; {
+		if err = try(); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-time.After(30 * time.Second):
+			t.Fatal(err)
+		}
 	}
 }

@@ -27,5 +27,11 @@ func (n names) record(digest machine.Digest) string {
 // generation is that of a bucket: 16 bytes.
 func (n names) generation(b int) string { return n.bucket(b) + "generation" }
 
+// identities are those of the servers that are accepted, separated by spaces.
+func (n names) identities(b int) string { return n.bucket(b) + "identities" }
+
+// acts is a list of what operators did to the store, newest first.
+func (n names) acts() string { return n.bucket(0) + "acts" }
+
 // secrets is a hash, from the version of a secret to what is known of it.
 func (n names) secrets() string { return n.bucket(0) + "secrets" }

@@ -2,9 +2,11 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -24,17 +26,20 @@ type Store struct {
 	names       names
 	scripts     scripts
 	offset      func() time.Duration
-	generations [Buckets]machine.Generation // zero where there is none
+	generations [Buckets]atomic.Pointer[machine.Generation] // nil where there is none
+	suspected   atomic.Pointer[suspect]                     // the server that is not accepted
 	held        memory
 
-	mu     sync.RWMutex // read by commands under way
-	closed bool
+	mu      sync.RWMutex // read by commands under way
+	closed  bool
+	closing chan struct{} // closed when Close begins
+	checked chan struct{} // closed when the last check is over
 }
 
 // Open connects to the server of a DSN. A server on which no store was made is refused with an error in which
 // [fs.ErrNotExist] is found. The caller closes the store.
 func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
-	client, d, err := connect(dsn)
+	client, d, err := connect(dsn, true)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +52,7 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 		client.Close()
 		return nil, err
 	}
+	go s.keepChecking(checkEvery)
 	return s, nil
 }
 
@@ -54,11 +60,13 @@ func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {
 		options.offset = func() time.Duration { return 0 }
 	}
-	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory()}
+	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory(),
+		closing: make(chan struct{}), checked: make(chan struct{})}
 }
 
-// connect makes a client of the server that a DSN names.
-func connect(dsn string) (rueidis.Client, DSN, error) {
+// connect makes a client of the server that a DSN names; a careful one sends nothing to a server that is not
+// accepted.
+func connect(dsn string, careful bool) (rueidis.Client, DSN, error) {
 	d, err := ParseDSN(dsn)
 	if err != nil {
 		return nil, d, err
@@ -67,7 +75,13 @@ func connect(dsn string) (rueidis.Client, DSN, error) {
 	if err != nil {
 		return nil, d, err
 	}
+	if careful {
+		option.DialCtxFn = dialer{dsn: d}.dial
+	}
 	client, err := rueidis.NewClient(option)
+	if errors.Is(err, store.ErrLost) {
+		return nil, d, err
+	}
 	if err != nil {
 		return nil, d, store.Unavailable(explain(err))
 	}
@@ -88,7 +102,7 @@ func (s *Store) readGenerations(ctx context.Context) (known int, err error) {
 		if err != nil {
 			return 0, unread(ctx, err)
 		}
-		if copy(s.generations[b][:], value) == len(value) {
+		if s.learn(b, value) {
 			known++
 		}
 	}
@@ -101,6 +115,8 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
+		close(s.closing)
+		<-s.checked
 		s.client.Close()
 	}
 	return nil
@@ -115,6 +131,10 @@ func (s *Store) enter(ctx context.Context) error {
 	if s.closed {
 		s.mu.RUnlock()
 		return store.Unavailable(errClosed)
+	}
+	if err := s.trusted(); err != nil {
+		s.mu.RUnlock()
+		return err
 	}
 	return nil
 }

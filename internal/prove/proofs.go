@@ -44,7 +44,7 @@ func proofs() []proof {
 			"the conformance suite, and each store's own tests of crashes, full disks, damage and several processes",
 			[]string{"-race", "-timeout=2h", "./store/..."}, passed, "tests"},
 		{"a secret is rotated without a key running twice or a replay lost",
-			"two proxy processes on one SQLite file, under load, before, at and after the instant",
+			"two proxy processes on one store, SQLite and PostgreSQL, under load, before, at and after the instant",
 			[]string{"-race", "-timeout=1h", "-run=^TestRotation$", "./cmd/reprise"}, rotated, "keys"},
 		{"nothing depends on order or luck",
 			"all tests three times, in random order, with the race detector",

@@ -9,8 +9,6 @@ import (
 	"io"
 	"net"
 	"strconv"
-	"sync"
-	"sync/atomic"
 )
 
 // client is a connection that posts and reads answers, and nothing else: the less the load costs, the
@@ -47,39 +45,24 @@ func (all clients) close() error {
 
 // rate posts from all connections for a round and returns how often a second.
 func (all clients) rate(ctx context.Context, nextKey func() string) (float64, error) {
-	idle := make(chan *client, len(all))
-	for _, c := range all {
-		idle <- c
-	}
-	return rate(ctx, len(all), func() error {
-		c := <-idle
-		defer func() { idle <- c }()
-		return c.post(nextKey())
-	})
+	return rate(ctx, len(all), all.posting(nextKey))
 }
 
 // times posts a number of times in all, from all connections.
 func (all clients) times(n int, nextKey func() string) error {
-	var group sync.WaitGroup
-	var left atomic.Int64
-	left.Store(int64(n))
-	failures := make(chan error, len(all))
+	return times(n, len(all), all.posting(nextKey))
+}
+
+// posting returns what posts once, on a connection that is idle.
+func (all clients) posting(nextKey func() string) func() error {
+	idle := make(chan *client, len(all))
 	for _, c := range all {
-		group.Go(func() {
-			for left.Add(-1) >= 0 {
-				if err := c.post(nextKey()); err != nil {
-					failures <- err
-					return
-				}
-			}
-		})
+		idle <- c
 	}
-	group.Wait()
-	select {
-	case err := <-failures:
-		return err
-	default:
-		return nil
+	return func() error {
+		c := <-idle
+		defer func() { idle <- c }()
+		return c.post(nextKey())
 	}
 }
 

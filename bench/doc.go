@@ -4,11 +4,13 @@
 // Absolute figures depend on the machine and its mood. So both sides of a ratio are measured in one run,
 // in turns, and the table shows the median of the rounds. Run it on a machine that does nothing else:
 //
-//	make bench                          everything, with a million operations for the memory
-//	make bench ARGS='-only sqlite'      one part: guard, sqlite, proxy or memory
-//	make bench ARGS='-rounds 11'        more rounds
+//	make bench                                            everything, with a million operations for the memory
+//	make bench ARGS='-only sqlite,proxy'                  some parts; -help lists them
+//	make bench ARGS='-rounds 11'                          more rounds
+//	make bench ARGS='-only postgres-big -big 10000000'    with that many records in the table; takes long
 //
 // This is a module of its own, so that users of the library never download what only comparisons need.
 //
-// To add a store: a line in contenders (stores.go) that says how to open it and what the limit is.
+// To add a store: a line in contenders (stores.go) that says how to open it and what the limit is. Servers
+// are those of internal/servicetest.
 package main

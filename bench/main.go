@@ -14,6 +14,7 @@ import (
 type settings struct {
 	rounds     int
 	operations int // of the memory part
+	big        int // records in the table of the part postgres-big; 0 leaves it out
 	only       string
 	dir        string // scratch, on a real disk
 }
@@ -25,12 +26,28 @@ type part struct {
 }
 
 func parts() []part {
-	return []part{
+	all := []part{
 		{"guard", benchGuard},
-		{"sqlite", benchStores},
 		{"proxy", benchProxy},
 		{"memory", benchMemory},
 	}
+	for _, c := range contenders() {
+		all = append(all, part{c.part, c.bench})
+	}
+	return append(all, []part{
+		{"postgres-size", onPostgres(benchSize)},
+		{"postgres-effects", onPostgres(benchEffects)},
+		{"postgres-purge", onPostgres(benchPurge)},
+		{"postgres-big", benchBig},
+	}...)
+}
+
+func names() string {
+	var all []string
+	for _, p := range parts() {
+		all = append(all, p.name)
+	}
+	return strings.Join(all, ", ")
 }
 
 func main() {
@@ -53,7 +70,8 @@ func run(ctx context.Context) (err error) {
 	var s settings
 	flag.IntVar(&s.rounds, "rounds", 7, "rounds of each measurement; the table shows their median")
 	flag.IntVar(&s.operations, "operations", 1_000_000, "operations of the memory part")
-	flag.StringVar(&s.only, "only", "", "comma-separated parts: guard, sqlite, proxy, memory")
+	flag.IntVar(&s.big, "big", 0, "records in the table of the part postgres-big, such as 10000000; 0 leaves it out")
+	flag.StringVar(&s.only, "only", "", "comma-separated parts: "+names())
 	flag.StringVar(&s.dir, "dir", os.TempDir(), "directory for scratch files; it should be on the disk that matters to you")
 	flag.Parse()
 	if s.dir, err = os.MkdirTemp(s.dir, "reprise-bench-"); err != nil {

@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"time"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -107,8 +106,7 @@ func (s *Store) claim(ctx context.Context, c machine.Claim, command machine.Comm
 
 // make makes a new record if there is none. It is not done if there is one, or if the key is held.
 func (s *Store) make(ctx context.Context, c machine.Claim, command machine.Command) (reply machine.Reply, done bool, err error) {
-	w := &write{digest: c.Scope.Digest, before: c.CreateBefore, since: c.CreateFrom}
-	w.pack(nil, unbounded(command))
+	w := newRecord(c, command)
 	if err := s.send(ctx, w); err != nil {
 		return reply, false, err
 	}
@@ -118,48 +116,36 @@ func (s *Store) make(ctx context.Context, c machine.Claim, command machine.Comma
 		return reply, true, err
 	case !w.written:
 		return reply, false, nil
+	case w.at < w.since || w.at >= w.before:
+		_, reply = machine.Step(nil, command, w.at.Time())
+		return reply, true, nil
 	}
-	record, reply := machine.Step(nil, command, w.at.Time())
-	s.changed(c.Scope.Digest, record)
+	record, reply := w.settle()
+	s.changed(w.digest, record, w.packed.record)
 	return reply, true, nil
-}
-
-// unbounded returns a claim without its bounds, which the server checks by its own clock.
-func unbounded(command machine.Command) machine.Command {
-	switch c := command.(type) {
-	case machine.Claim:
-		c.CreateBefore, c.CreateFrom = 0, 0
-		return c
-	case machine.Begin:
-		c.CreateBefore, c.CreateFrom = 0, 0
-		return c
-	}
-	return command
 }
 
 // complete records the answer of an execution. The record as this process remembers it decides; the
 // server writes only if that is still the record.
 func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply, error) {
-	known := s.memory.get(c.Scope.Digest)
-	if known == nil {
+	var w *write
+	if known := s.memory.get(c.Scope.Digest); known != nil {
+		w = newAnswer(known, c)
+	}
+	if w == nil {
 		return s.step(ctx, c, nil)
 	}
-	if _, reply := machine.Step(known.record, c, time.Now()); reply.Outcome != machine.CompletedNow {
-		return s.step(ctx, c, nil)
-	}
-	w := &write{digest: c.Scope.Digest, known: known}
-	w.pack(known.record, c)
 	if err := s.send(ctx, w); err != nil {
 		return machine.Reply{}, err
 	}
 	switch {
 	case w.doubt != nil:
-		return s.step(ctx, c, &doubt{previous: known.record, cause: w.doubt})
+		return s.step(ctx, c, &doubt{previous: w.known.record, cause: w.doubt})
 	case !w.written:
 		return s.step(ctx, c, nil)
 	}
-	record, reply := machine.Step(known.record, c, w.at.Time())
-	s.changed(c.Scope.Digest, record)
+	record, reply := w.settle()
+	s.changed(w.digest, record, nil)
 	return reply, nil
 }
 
@@ -176,11 +162,19 @@ func (s *Store) send(ctx context.Context, w *write) error {
 }
 
 // changed notes that a record is now another one; nil: none. What this process may soon complete is
-// remembered, and who waits for a change in this process is woken.
-func (s *Store) changed(digest machine.Digest, record *machine.Record) {
-	s.writing.Add(1)
+// remembered with its packed form, and who waits for a change in this process is woken.
+func (s *Store) changed(digest machine.Digest, record *machine.Record, packed []byte) {
+	if s.writing.Add(1) >= s.tidyAt.Load() {
+		select {
+		case s.untidy <- struct{}{}:
+		default:
+		}
+	}
 	if record != nil && record.State == machine.Executing {
-		s.memory.put(digest, record)
+		if packed == nil {
+			packed = pack(record).record
+		}
+		s.memory.put(digest, record, packed)
 	} else {
 		s.memory.drop(digest)
 	}

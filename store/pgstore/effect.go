@@ -106,30 +106,23 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx pg
 
 // begin begins the transaction, locks and loads the candidates and reads the time, in one round trip.
 func (e *effect) begin(ctx context.Context, conn *pgx.Conn) ([]*held, error) {
-	b := &pgx.Batch{}
-	b.Queue(beginSQL)
-	for _, c := range e.invocation.Candidates {
-		b.Queue(e.lock, lockOf(c.Scope.Digest))
-		b.Queue(e.load, head(c.Scope.Digest), tail(c.Scope.Digest))
+	if len(e.invocation.Candidates) == 0 {
+		return nil, errNoCandidate
 	}
-	results := conn.SendBatch(ctx, b)
-	all, err := e.readAll(results)
-	return all, errors.Join(err, results.Close())
-}
-
-func (e *effect) readAll(results pgx.BatchResults) (all []*held, err error) {
-	if _, err := results.Exec(); err != nil {
+	all := make([]*held, 0, len(e.invocation.Candidates))
+	requests := append(make([]request, 0, 3), request{sql: beginSQL})
+	for _, c := range e.invocation.Candidates {
+		h := &held{digest: c.Scope.Digest}
+		all = append(all, h)
+		requests = append(requests, h.requests(e.lock, e.load)...)
+	}
+	if err := exchange(ctx, conn, unprepared(conn), requests...); err != nil {
 		return nil, err
 	}
-	for _, c := range e.invocation.Candidates {
-		h, err := readLocked(results, c.Scope.Digest)
-		if err != nil {
+	for _, h := range all {
+		if err := h.ok(); err != nil {
 			return nil, err
 		}
-		all = append(all, h)
-	}
-	if len(all) == 0 {
-		return nil, errNoCandidate
 	}
 	return all, nil
 }
@@ -164,37 +157,23 @@ func (e *effect) finish(candidate int, begun *machine.Record, response machine.R
 }
 
 // end writes the record and commits, in one round trip. It returns the time at which it was decided.
-func (e *effect) end(ctx context.Context, conn *pgx.Conn, h *held, end ending) (machine.Instant, error) {
-	b := &pgx.Batch{}
-	first, second := head(end.digest), tail(end.digest)
+func (e *effect) end(ctx context.Context, conn *pgx.Conn, h *held, end ending) (at machine.Instant, err error) {
+	requests := make([]request, 0, 4)
+	first, second := headForm(&end.digest), tailForm(&end.digest)
 	if h.stands {
-		b.Queue(e.remove(h), first, second)
+		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second}})
 	}
-	b.Queue(e.insert, first, second, end.packed.claimedAt, end.remember, end.packed.record, end.packed.answer)
+	requests = append(requests, request{
+		e.insert, [][]byte{first, second, bigint(int64(end.packed.claimedAt)), bigint(end.remember), end.packed.record, end.packed.answer},
+		func(columns [][]byte) error {
+			at = machine.Instant(readBigint(columns[0]) - end.remember)
+			return nil
+		},
+	})
 	if h.awaited {
-		b.Queue(e.notify, e.channel, end.digest.String())
+		requests = append(requests, request{sql: e.notify, arguments: [][]byte{[]byte(e.channel), []byte(end.digest.String())}})
 	}
-	b.Queue("COMMIT")
-	results := conn.SendBatch(ctx, b)
-	var forgetAt int64
-	err := func() error {
-		if h.stands {
-			if _, err := results.Exec(); err != nil {
-				return err
-			}
-		}
-		if err := results.QueryRow().Scan(&forgetAt); err != nil {
-			return err
-		}
-		if h.awaited {
-			if _, err := results.Exec(); err != nil {
-				return err
-			}
-		}
-		_, err := results.Exec()
-		return err
-	}()
-	return machine.Instant(forgetAt - end.remember), errors.Join(err, results.Close())
+	return at, exchange(ctx, conn, unprepared(conn), append(requests, request{sql: "COMMIT"})...)
 }
 
 func (e *effect) result(candidate int, begun *machine.Record, response machine.Response, at machine.Instant) (store.Effect, error) {

@@ -49,7 +49,7 @@ func (e Effects) statements() (effectStatements, error) {
 	if err := checkSchemaName(schema); err != nil {
 		return s, err
 	}
-	for _, statement := range []*string{&s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim} {
+	for _, statement := range []*string{&s.lock, &s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim} {
 		*statement = strings.ReplaceAll(*statement, "reprise.", schema+".")
 	}
 	return s, nil

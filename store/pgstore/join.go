@@ -132,18 +132,19 @@ func (j *joining) hold(ctx context.Context, patience time.Duration) error {
 	wait, until := newBackoff(), time.Now().Add(patience)
 	for _, c := range j.invocation.Candidates {
 		digest := c.Scope.Digest
-		for locked := false; !locked; {
-			if err := j.tx.queryRow(ctx, j.lock, []any{lockOf(digest)}, &locked); err != nil {
+		h := &held{digest: digest}
+		for {
+			if err := j.take(ctx, h); err != nil {
 				return err
 			}
-			if !locked && (!time.Now().Before(until) || !wait.sleep(ctx)) {
+			if h.locked {
+				break
+			}
+			if !time.Now().Before(until) || !wait.sleep(ctx) {
 				return errBusy
 			}
 		}
-		h, err := readLoaded(scannedRow(func(to ...any) error {
-			return j.tx.queryRow(ctx, j.load, halves(digest), to...)
-		}), digest)
-		if err != nil {
+		if err := j.look(ctx, h); err != nil {
 			return err
 		}
 		j.held = append(j.held, h)
@@ -151,9 +152,32 @@ func (j *joining) hold(ctx context.Context, patience time.Duration) error {
 	return nil
 }
 
-type scannedRow func(to ...any) error
+// take takes the lock if it is free.
+func (j *joining) take(ctx context.Context, h *held) error {
+	var at *time.Time
+	err := j.tx.queryRow(ctx, j.lock, []any{lockOf(h.digest)}, &at, &h.isolation)
+	if h.locked = err == nil && at != nil; h.locked {
+		h.at = machine.InstantOf(*at)
+	}
+	return err
+}
 
-func (s scannedRow) Scan(to ...any) error { return s(to...) }
+// look loads the record.
+func (j *joining) look(ctx context.Context, h *held) error {
+	var awaited bool
+	var claimedAt int64
+	var forgetAt sql.NullInt64
+	var found row
+	err := j.tx.queryRow(ctx, j.load, halves(h.digest), &awaited, &found.answered, &claimedAt, &forgetAt, &found.record, &found.answer)
+	if errors.Is(err, errNoRow) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	found.claimedAt, found.forgetAt = machine.Instant(claimedAt), machine.Instant(forgetAt.Int64)
+	return h.found(&found, awaited)
+}
 
 // halves are those of a digest as every driver takes them.
 func halves(d machine.Digest, more ...any) []any {

@@ -160,14 +160,17 @@ func (s *scan) chunk(ctx context.Context, limit int) ([]scanned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (scanned, error) {
+	return pgx.CollectRows(rows, func(from pgx.CollectableRow) (scanned, error) {
 		var first, second pgtype.UUID
-		var f fetched
-		if err := row.Scan(&first, &second, &f.answered, &f.claimedAt, &f.forgetAt, &f.record); err != nil {
+		var claimedAt int64
+		var forgetAt pgtype.Int8
+		var found row
+		if err := from.Scan(&first, &second, &found.answered, &claimedAt, &forgetAt, &found.record); err != nil {
 			return scanned{}, err
 		}
+		found.claimedAt, found.forgetAt = machine.Instant(claimedAt), machine.Instant(forgetAt.Int64)
 		digest := whole(first, second)
-		record, err := f.unpack(digest)
+		record, err := unpack(digest, found)
 		if err != nil {
 			record = nil // it is listed as unreadable
 		}

@@ -3,10 +3,8 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -15,29 +13,26 @@ import (
 // look is one record that somebody wants to see.
 type look struct {
 	digest machine.Digest
-	at     time.Time // before the snapshot
-	found  fetched
+	at     machine.Instant // before the snapshot
+	found  *row            // nil: none
 }
 
-// fetched is a row as it comes from the server: all is NULL where there is none.
-type fetched struct {
-	answered  *bool
-	claimedAt *int64
-	forgetAt  *int64
-	record    []byte
-	answer    []byte
-}
-
-// unpack returns the record, nil if there is none.
-func (f *fetched) unpack(digest machine.Digest) (*machine.Record, error) {
-	if f.answered == nil {
+// record returns what was seen.
+func (l *look) record() (*machine.Record, error) {
+	if l.found == nil {
 		return nil, nil
 	}
-	packed := row{answered: *f.answered, claimedAt: machine.Instant(*f.claimedAt), record: f.record, answer: f.answer}
-	if f.forgetAt != nil {
-		packed.forgetAt = machine.Instant(*f.forgetAt)
+	return unpack(l.digest, *l.found)
+}
+
+// read reads a time and a row.
+func (l *look) read(columns [][]byte) (err error) {
+	if len(columns) != 6 {
+		return errColumns
 	}
-	return unpack(digest, packed)
+	l.at = readTimestamp(columns[0])
+	l.found, err = readRow(columns[1:])
+	return err
 }
 
 var errNoRow = errors.New("the server did not answer for every key")
@@ -50,47 +45,51 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 	} else if err != nil {
 		return nil, 0, err
 	}
-	record, err := l.found.unpack(digest)
-	return record, machine.InstantOf(l.at), err
+	record, err := l.record()
+	return record, l.at, err
 }
 
 // lookUp fetches what a group of callers wants to see. Nothing is changed, so it is tried again on another
 // connection if one turns out to be broken, or ended by the server.
 func (s *Store) lookUp(ctx context.Context, jobs []*job[look]) {
-	err := s.lookUpOnce(ctx, s.pool, jobs)
+	err := s.lookUpAnywhere(ctx, jobs)
 	if code := sqlState(err); err != nil && (code == "" || doubtful(code)) && ctx.Err() == nil {
-		err = s.lookUpOnce(ctx, s.pool, jobs)
+		err = s.lookUpAnywhere(ctx, jobs)
 	}
 	for _, j := range jobs {
 		j.err = unsent(ctx, err)
 	}
 }
 
-// querier is a connection, or a pool of them.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
-func (s *Store) lookUpOnce(ctx context.Context, from querier, jobs []*job[look]) error {
-	if len(jobs) == 1 {
-		return s.lookUpOne(ctx, from, jobs[0].work)
-	}
-	heads, tails := make(pgtype.FlatArray[pgtype.UUID], len(jobs)), make(pgtype.FlatArray[pgtype.UUID], len(jobs))
-	for i, j := range jobs {
-		heads[i], tails[i] = head(j.work.digest), tail(j.work.digest)
-	}
-	rows, err := from.Query(ctx, s.sql.lookMany, heads, tails)
+func (s *Store) lookUpAnywhere(ctx context.Context, jobs []*job[look]) error {
+	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	seen, i, at, found := 0, 0, time.Time{}, fetched{}
-	_, err = pgx.ForEachRow(rows, []any{&i, &at, &found.answered, &found.claimedAt, &found.forgetAt, &found.record, &found.answer}, func() error {
-		jobs[i-1].work.at, jobs[i-1].work.found = at, found
-		found = fetched{}
+	defer conn.Release()
+	return s.lookUpOn(ctx, conn.Conn(), jobs)
+}
+
+func (s *Store) lookUpOn(ctx context.Context, conn *pgx.Conn, jobs []*job[look]) error {
+	if len(jobs) == 1 {
+		return s.lookUpOne(ctx, conn, jobs[0].work)
+	}
+	var heads, tails array
+	heads.reset()
+	tails.reset()
+	for _, j := range jobs {
+		heads.add(headForm(&j.work.digest))
+		tails.add(tailForm(&j.work.digest))
+	}
+	seen := 0
+	err := s.ask(ctx, conn, request{s.sql.lookMany, [][]byte{heads.of(oidUUID), tails.of(oidUUID)}, func(columns [][]byte) error {
+		n := readBigint(columns[0])
+		if n < 1 || n > int64(len(jobs)) {
+			return errColumns
+		}
 		seen++
-		return nil
-	})
+		return jobs[n-1].work.read(columns[1:])
+	}})
 	if err == nil && seen != len(jobs) {
 		err = errNoRow
 	}
@@ -98,12 +97,14 @@ func (s *Store) lookUpOnce(ctx context.Context, from querier, jobs []*job[look])
 }
 
 // lookUpOne looks for an answer first: who asks for a key that has a record mostly gets one.
-func (s *Store) lookUpOne(ctx context.Context, from querier, l *look) error {
-	first, second := head(l.digest), tail(l.digest)
+func (s *Store) lookUpOne(ctx context.Context, conn *pgx.Conn, l *look) error {
 	for _, sql := range []string{s.sql.lookAnswered, s.sql.look} {
-		err := from.QueryRow(ctx, sql, first, second).
-			Scan(&l.at, &l.found.answered, &l.found.claimedAt, &l.found.forgetAt, &l.found.record, &l.found.answer)
-		if !errors.Is(err, pgx.ErrNoRows) {
+		seen := false
+		err := s.ask(ctx, conn, request{sql, [][]byte{headForm(&l.digest), tailForm(&l.digest)}, func(columns [][]byte) error {
+			seen = true
+			return l.read(columns)
+		}})
+		if seen || err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ type remembered struct {
 	packed []byte
 }
 
-func (m *memory) put(digest machine.Digest, record *machine.Record) {
-	known := &remembered{record: record, packed: pack(record).record}
+func (m *memory) put(digest machine.Digest, record *machine.Record, packed []byte) {
+	known := &remembered{record: record, packed: packed}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.recent == nil || len(m.recent) >= memoryLimit {

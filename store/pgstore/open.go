@@ -63,9 +63,12 @@ type Store struct {
 	errands chan struct{}
 	turns   turns
 	memory  memory
+	batches batches
 	// replays says that the last claim met a record: the next one looks before it tries to make one.
 	replays  atomic.Bool
-	writing  atomic.Int64 // commands that were written so far
+	writing  atomic.Int64  // commands that were written so far
+	tidyAt   atomic.Int64  // the number of them at which it is time to tidy up
+	untidy   chan struct{} // has room for the one signal that it is
 	watchers watchers
 
 	life    context.Context // ends when Close has waited for the commands under way
@@ -155,6 +158,9 @@ func (s *Store) start() {
 	s.errands = make(chan struct{}, errands)
 	s.steps = make(chan struct{}, n-errands-lookers-committers)
 	s.life, s.end = context.WithCancel(context.Background())
+	s.tidyAt.Store(tidyAfter)
+	s.untidy = make(chan struct{}, 1)
+	s.helpers.Go(func() { s.tidyAll(s.life) })
 	s.looks = newGroup(s.options, s.lookUp)
 	s.commits = newGroup(s.options, s.commit)
 	for range lookers {

@@ -37,7 +37,7 @@ func Print(schema, role string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, withoutDirectives(string(text)), strings.ReplaceAll(q.versionApplied, "$1", strconv.FormatInt(version, 10)))
+		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, withoutDirectives(inSchema(string(text), schema)), strings.ReplaceAll(q.versionApplied, "$1", strconv.FormatInt(version, 10)))
 	}
 	b.WriteString(rights(q.grants, role))
 	return b.String(), nil

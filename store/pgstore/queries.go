@@ -22,12 +22,14 @@ type queries struct {
 	awaitEnd, notify string
 	// Bulk.
 	list, listAnswers, scanOpen, scanAnswered, purgeOpen, purgeAnswered string
+	mayTidy, tidy                                                       string
 	// Secrets.
 	secrets, addSecret, retireSecret, lockSecrets string
 	// Connections and the schema.
-	session, schemaVersion, schemaExists, lockSchema string
-	createSchema, createVersions, setPath            string
-	versionApplied, grants                           string
+	session, transaction                    string
+	schemaVersion, schemaExists, lockSchema string
+	createSchema, createVersions, setPath   string
+	versionApplied, grants                  string
 }
 
 func newQueries(schema string) (*queries, error) {
@@ -39,9 +41,10 @@ func newQueries(schema string) (*queries, error) {
 		"now":       &q.now,
 		"await_end": &q.awaitEnd, "notify": &q.notify,
 		"list": &q.list, "list_answers": &q.listAnswers, "scan_open": &q.scanOpen, "scan_answered": &q.scanAnswered,
-		"purge_open": &q.purgeOpen, "purge_answered": &q.purgeAnswered,
+		"purge_open": &q.purgeOpen, "purge_answered": &q.purgeAnswered, "may_tidy": &q.mayTidy, "tidy": &q.tidy,
 		"secrets": &q.secrets, "add_secret": &q.addSecret, "retire_secret": &q.retireSecret, "lock_secrets": &q.lockSecrets,
-		"session": &q.session, "schema_version": &q.schemaVersion, "schema_exists": &q.schemaExists, "lock_schema": &q.lockSchema,
+		"session": &q.session, "transaction": &q.transaction,
+		"schema_version": &q.schemaVersion, "schema_exists": &q.schemaExists, "lock_schema": &q.lockSchema,
 		"create_schema": &q.createSchema, "create_versions": &q.createVersions, "set_path": &q.setPath,
 		"version_applied": &q.versionApplied, "grants": &q.grants,
 	} {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 
@@ -103,7 +104,7 @@ func withMigration(ctx context.Context, dsn string, work func(*migration) error)
 	if err != nil {
 		return err
 	}
-	m.provider, err = goose.NewProvider(goose.DialectPostgres, m.db, files, goose.WithTableName(a.schema+".reprise_schema"),
+	m.provider, err = goose.NewProvider(goose.DialectPostgres, m.db, migrationFiles{files, a.schema}, goose.WithTableName(a.schema+".reprise_schema"),
 		goose.WithSessionLocker(m), goose.WithDisableGlobalRegistry(true),
 		goose.WithIsolateDDL(true)) // no transactions of goose's own: it runs inside of ours
 	if err != nil {
@@ -114,6 +115,30 @@ func withMigration(ctx context.Context, dsn string, work func(*migration) error)
 	}
 	return work(m)
 }
+
+// migrationFiles are the migrations for one schema: what its name is in the files, is replaced.
+type migrationFiles struct {
+	fs.FS
+	schema string
+}
+
+// Open implements fs.FS.
+func (m migrationFiles) Open(name string) (fs.File, error) {
+	file, err := m.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") {
+		return file, err
+	}
+	text, err := io.ReadAll(file)
+	return migrationFile{file, strings.NewReader(inSchema(string(text), m.schema))}, err
+}
+
+type migrationFile struct {
+	fs.File
+	text *strings.Reader
+}
+
+// Read implements fs.File.
+func (f migrationFile) Read(b []byte) (int, error) { return f.text.Read(b) }
 
 // schemaError translates an error of a migration, which has left nothing.
 func schemaError(ctx context.Context, err error) error {

@@ -92,7 +92,9 @@ func (s *Store) readSecrets(ctx context.Context, conn *pgx.Conn) ([]store.Secret
 }
 
 // now returns the store's time.
-func (s *Store) now(ctx context.Context, from querier) (machine.Instant, error) {
+func (s *Store) now(ctx context.Context, from interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) (machine.Instant, error) {
 	var at time.Time
 	err := from.QueryRow(ctx, s.sql.now).Scan(&at)
 	return machine.InstantOf(at), err

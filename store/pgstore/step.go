@@ -88,7 +88,7 @@ func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *doubt)
 		next, reply, ok := d.settle(command, h)
 		switch {
 		case ok:
-			s.changed(digest, next)
+			s.changed(digest, next, nil)
 			letGo(ctx, conn.Conn())
 			return reply, nil, nil
 		case !same(d.previous, h.record):
@@ -111,7 +111,7 @@ func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *doubt)
 		}
 		return machine.Reply{}, nil, err
 	}
-	s.changed(digest, next)
+	s.changed(digest, next, nil)
 	return reply, nil, nil
 }
 
@@ -139,78 +139,6 @@ func same(a, b *machine.Record) bool {
 	x, y := pack(a), pack(b)
 	return x.answered == y.answered && x.claimedAt == y.claimedAt && x.forgetAt == y.forgetAt &&
 		bytes.Equal(x.record, y.record) && bytes.Equal(x.answer, y.answer)
-}
-
-// held is a record whose lock is held.
-type held struct {
-	record    *machine.Record // nil: none
-	at        machine.Instant // the time, read under the lock
-	isolation string          // of the transaction
-	stands    bool            // there is a row
-	answered  bool            // in the table of answers
-	awaited   bool            // somebody wants to be notified
-}
-
-// hold begins a transaction, takes the lock of a key and loads its record, in one round trip. If it
-// returns an error, the transaction has ended.
-func (s *Store) hold(ctx context.Context, conn *pgx.Conn, digest machine.Digest) (*held, error) {
-	b := &pgx.Batch{}
-	b.Queue(beginSQL)
-	if s.address.bouncer { // else the session has it
-		b.Queue("SET LOCAL " + idleSetting + " = " + s.idle())
-	}
-	b.Queue(s.sql.lock, lockOf(digest))
-	b.Queue(s.sql.load, head(digest), tail(digest))
-	results := conn.SendBatch(ctx, b)
-	h, err := readHeld(results, b.Len()-2, digest)
-	if closed := results.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		letGo(ctx, conn)
-		return nil, err
-	}
-	return h, nil
-}
-
-// readHeld reads the results of so many statements that begin the transaction, and of the two after them.
-func readHeld(results pgx.BatchResults, beginning int, digest machine.Digest) (*held, error) {
-	for range beginning {
-		if _, err := results.Exec(); err != nil {
-			return nil, err
-		}
-	}
-	return readLocked(results, digest)
-}
-
-// readLocked reads what lock.sql and load.sql return. Without the lock the record is of no use.
-func readLocked(results pgx.BatchResults, digest machine.Digest) (*held, error) {
-	var locked bool
-	if err := results.QueryRow().Scan(&locked); err != nil {
-		return nil, err
-	}
-	h, err := readLoaded(results.QueryRow(), digest)
-	if !locked {
-		return nil, errBusy
-	}
-	return h, err
-}
-
-// readLoaded reads what load.sql returns.
-func readLoaded(result interface{ Scan(...any) error }, digest machine.Digest) (*held, error) {
-	h, f := &held{}, fetched{}
-	var awaited *bool
-	var at time.Time
-	if err := result.Scan(&at, &h.isolation, &f.answered, &awaited, &f.claimedAt, &f.forgetAt, &f.record, &f.answer); err != nil {
-		return nil, err
-	}
-	h.at = machine.InstantOf(at)
-	if h.stands = f.answered != nil; h.stands {
-		h.answered, h.awaited = *f.answered, *awaited
-	}
-	var err error
-	h.record, err = f.unpack(digest)
-	return h, err
 }
 
 // queueChange queues the statements that make a held record the next one; nil: none.

@@ -83,11 +83,11 @@ func (s *Store) attendSome(ctx context.Context, fresh []*watch) error {
 		for i, w := range fresh {
 			jobs[i] = &job[look]{work: &look{digest: w.digest}}
 		}
-		if err := s.lookUpOnce(ctx, conn, jobs); err != nil {
+		if err := s.lookUpOn(ctx, conn, jobs); err != nil {
 			return err
 		}
 		for i, w := range fresh {
-			record, err := jobs[i].work.found.unpack(w.digest)
+			record, err := jobs[i].work.record()
 			if err != nil || record == nil || record.Revision != w.revision {
 				s.watchers.wake(w.digest)
 			}

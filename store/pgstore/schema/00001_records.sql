@@ -15,6 +15,9 @@
 --
 -- Instants are microseconds since 1970-01-01 UTC. The packed record holds its times relative to the
 -- columns beside it, so that one statement can write a record by the server's clock; see form.go.
+--
+-- Everything is made in the schema that comes first in the search path. The bodies of functions, which run
+-- under any path, say reprise for it; where it has another name, that stands in its place.
 
 -- What is not answered: claimed, executing, retryable, abandoned.
 CREATE TABLE reprise_open (
@@ -25,7 +28,10 @@ CREATE TABLE reprise_open (
     awaited    boolean NOT NULL DEFAULT false, -- another process wants to be notified of its end
     record     bytea   NOT NULL,
     answer     bytea             -- evidence, never replayed; NULL: none
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0);
+) WITH (
+    fillfactor = 70, vacuum_truncate = off, -- it will be needed again, and truncating locks the table
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
+);
 
 CREATE UNIQUE INDEX reprise_open_digest ON reprise_open (head, tail);
 
@@ -62,7 +68,11 @@ AS 'SELECT at';
 -- An instant of the store's clock. Called immutable it would not be inlined, and be slow.
 CREATE FUNCTION reprise_instant(at timestamptz) RETURNS bigint
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (extract(epoch FROM reprise_clock(at)) * 1000000)::bigint;
+RETURN (extract(epoch FROM reprise.reprise_clock(at)) * 1000000)::bigint;
+
+-- The functions below have no settings of their own, such as a search_path: one costs as much as a part of
+-- the work. What they need is set for the session or the transaction, see query/session.sql and
+-- query/transaction.sql.
 
 -- +goose StatementBegin
 -- Makes a new record and returns its time, or only returns the time if it is out of its bounds. NULL: there
@@ -71,8 +81,6 @@ CREATE FUNCTION reprise_begin(
     new_head uuid, new_tail uuid, new_lock bigint, new_record bytea, new_forget bigint, new_before bigint, new_from bigint
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET enable_seqscan = off
 AS $$
 DECLARE
     moment bigint;
@@ -84,17 +92,17 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(new_lock) THEN
         RETURN NULL;
     END IF;
-    moment := reprise_instant(clock_timestamp());
-    IF new_before <> 0 AND moment >= new_before OR moment < new_from THEN
-        IF EXISTS (SELECT FROM reprise_answered WHERE head = new_head AND tail = new_tail)
-            OR EXISTS (SELECT FROM reprise_open WHERE head = new_head AND tail = new_tail) THEN
+    moment := reprise.reprise_instant(clock_timestamp());
+    IF moment >= new_before OR moment < new_from THEN
+        IF EXISTS (SELECT FROM reprise.reprise_answered WHERE head = new_head AND tail = new_tail)
+            OR EXISTS (SELECT FROM reprise.reprise_open WHERE head = new_head AND tail = new_tail) THEN
             RETURN NULL;
         END IF;
         RETURN moment;
     END IF;
-    INSERT INTO reprise_open (head, tail, claimed_at, forget_at, record)
+    INSERT INTO reprise.reprise_open (head, tail, claimed_at, forget_at, record)
     SELECT new_head, new_tail, moment, moment + new_forget, new_record
-    WHERE NOT EXISTS (SELECT FROM reprise_answered WHERE head = new_head AND tail = new_tail)
+    WHERE NOT EXISTS (SELECT FROM reprise.reprise_answered WHERE head = new_head AND tail = new_tail)
     ON CONFLICT DO NOTHING;
     IF FOUND THEN
         RETURN moment;
@@ -106,28 +114,28 @@ $$;
 
 -- +goose StatementBegin
 -- Writes a group: new records (new_…) where there is none, and answers (end_…) where the record is still
--- the one that the caller remembers. Returns what was written, and new records that were out of their
--- bounds (new_before, new_from) where there is none; for everything else, the caller looks for itself.
+-- the one that the caller remembers. Returns the time at which each kind was written, and the heads of
+-- the digests that were: new records count as written, too, if there is none and they are out of their
+-- bounds. For everything else, the caller looks for itself. No two digests of a group have the same head.
 --
--- Nothing here waits for another transaction: a key that somebody holds is left out. The settings keep
--- the planner from reading whole tables: plans are made once a connection, when tables may be small.
+-- A new record's bounds are new_from <= now < new_before. Those that all have in common come in one number
+-- each, so that the others are looked at only where these do not hold.
+--
+-- Nothing here waits for another transaction: a key that somebody holds is left out. Lists are unnested
+-- side by side in a select list, which copies less than a FROM would.
 CREATE FUNCTION reprise_commit(
     new_head uuid[], new_tail uuid[], new_lock bigint[], new_record bytea[], new_forget bigint[],
-    new_before bigint[], new_from bigint[],
+    new_before bigint[], new_from bigint[], all_before bigint, all_from bigint,
     end_head uuid[], end_tail uuid[], end_lock bigint[], end_claimed bigint[], end_seen bytea[],
-    end_record bytea[], end_answer bytea[], end_remember bigint[]
-) RETURNS TABLE (written_head uuid, written_tail uuid, written_at bigint)
+    end_record bytea[], end_answer bytea[], end_remember bigint[],
+    OUT new_at bigint, OUT new_written uuid[], OUT end_at bigint, OUT end_written uuid[]
+)
 LANGUAGE plpgsql VOLATILE
-SET search_path FROM CURRENT
-SET enable_seqscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
-SET plan_cache_mode = force_generic_plan
-SET jit = off
 AS $$
 DECLARE
     ours boolean[];
-    moment bigint;
+    barred uuid[];
+    told text[];
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'reprise_commit needs READ COMMITTED, not %', current_setting('transaction_isolation')
@@ -135,49 +143,53 @@ BEGIN
     END IF;
 
     IF cardinality(new_head) > 0 THEN
-        ours := ARRAY(SELECT pg_try_advisory_xact_lock(l) FROM unnest(new_lock) l);
-        moment := reprise_instant(clock_timestamp());
-        IF new_before IS NOT NULL THEN
-            RETURN QUERY
-            SELECT n.head, n.tail, moment
-            FROM unnest(new_head, new_tail, ours, new_before, new_from) AS n (head, tail, ours, before, since)
-            WHERE n.ours AND (n.before <> 0 AND moment >= n.before OR moment < n.since)
-                AND NOT EXISTS (SELECT FROM reprise_answered a WHERE a.head = n.head AND a.tail = n.tail)
-                AND NOT EXISTS (SELECT FROM reprise_open o WHERE o.head = n.head AND o.tail = n.tail);
-        ELSE
-            new_before := array_fill(0, ARRAY[cardinality(new_head)]);
-            new_from := new_before;
+        ours := ARRAY(SELECT pg_try_advisory_xact_lock(unnest(new_lock)));
+        new_at := reprise.reprise_instant(clock_timestamp());
+        IF new_at >= all_before OR new_at < all_from THEN
+            barred := ARRAY(
+                SELECT n.head FROM (
+                    SELECT unnest(new_head) AS head, unnest(new_tail) AS tail, unnest(ours) AS ours, unnest(new_before) AS before, unnest(new_from) AS since
+                ) AS n
+                WHERE n.ours AND (new_at >= n.before OR new_at < n.since)
+                    AND NOT EXISTS (SELECT FROM reprise.reprise_answered a WHERE a.head = n.head AND a.tail = n.tail)
+                    AND NOT EXISTS (SELECT FROM reprise.reprise_open o WHERE o.head = n.head AND o.tail = n.tail));
+            ours := ARRAY(
+                SELECT n.ours AND new_at < n.before AND new_at >= n.since
+                FROM (SELECT unnest(ours) AS ours, unnest(new_before) AS before, unnest(new_from) AS since) AS n);
         END IF;
-        RETURN QUERY
-        INSERT INTO reprise_open AS o (head, tail, claimed_at, forget_at, record)
-        SELECT n.head, n.tail, moment, moment + n.forget, n.record
-        FROM unnest(new_head, new_tail, ours, new_record, new_forget, new_before, new_from)
-            AS n (head, tail, ours, record, forget, before, since)
-        WHERE n.ours AND (n.before = 0 OR moment < n.before) AND moment >= n.since
-            AND NOT EXISTS (SELECT FROM reprise_answered a WHERE a.head = n.head AND a.tail = n.tail)
-        ON CONFLICT DO NOTHING
-        RETURNING o.head, o.tail, moment;
+        WITH made AS (
+            INSERT INTO reprise.reprise_open AS o (head, tail, claimed_at, forget_at, record)
+            SELECT n.head, n.tail, new_at, new_at + n.forget, n.record
+            FROM (
+                SELECT unnest(new_head) AS head, unnest(new_tail) AS tail, unnest(ours) AS ours, unnest(new_record) AS record, unnest(new_forget) AS forget
+            ) AS n
+            WHERE n.ours AND NOT EXISTS (SELECT FROM reprise.reprise_answered a WHERE a.head = n.head AND a.tail = n.tail)
+            ON CONFLICT DO NOTHING
+            RETURNING o.head
+        )
+        SELECT barred || array_agg(head) INTO new_written FROM made;
     END IF;
 
     IF cardinality(end_head) > 0 THEN
-        ours := ARRAY(SELECT pg_try_advisory_xact_lock(l) FROM unnest(end_lock) l);
-        moment := reprise_instant(clock_timestamp());
-        RETURN QUERY
+        ours := ARRAY(SELECT pg_try_advisory_xact_lock(unnest(end_lock)));
+        end_at := reprise.reprise_instant(clock_timestamp());
         WITH ended AS (
-            DELETE FROM reprise_open o
-            USING unnest(end_head, end_tail, ours, end_claimed, end_seen, end_record, end_answer, end_remember)
-                AS e (head, tail, ours, claimed, seen, record, answer, remember)
+            DELETE FROM reprise.reprise_open o
+            USING (
+                SELECT unnest(end_head) AS head, unnest(end_tail) AS tail, unnest(ours) AS ours, unnest(end_claimed) AS claimed, unnest(end_seen) AS seen,
+                    unnest(end_record) AS record, unnest(end_answer) AS answer, unnest(end_remember) AS remember
+            ) AS e
             WHERE e.ours AND o.head = e.head AND o.tail = e.tail AND o.claimed_at = e.claimed AND o.record = e.seen
             RETURNING o.head, o.tail, o.claimed_at, o.awaited, e.record, e.answer, e.remember
-        ), told AS (
-            SELECT pg_notify(current_schema() || '.changed', replace(head::text || tail::text, '-', ''))
-            FROM ended WHERE awaited
         ), answered AS (
-            INSERT INTO reprise_answered AS a (head, tail, claimed_at, forget_at, record, answer)
-            SELECT head, tail, claimed_at, moment + remember, record, answer FROM ended
-            RETURNING a.head, a.tail
+            INSERT INTO reprise.reprise_answered (head, tail, claimed_at, forget_at, record, answer)
+            SELECT head, tail, claimed_at, end_at + remember, record, answer FROM ended
         )
-        SELECT a.head, a.tail, moment FROM answered a WHERE (SELECT count(*) FROM told) >= 0;
+        SELECT array_agg(head), array_agg(replace(head::text || tail::text, '-', '')) FILTER (WHERE awaited)
+        INTO end_written, told FROM ended;
+        IF told IS NOT NULL THEN
+            PERFORM pg_notify('reprise.changed', one) FROM unnest(told) AS one;
+        END IF;
     END IF;
 END
 $$;

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/pgstore"
+)
+
+// benchEffects compares pgstore.Do, with one business row, with the same written by hand and with the row
+// alone. Both sides have the same pool.
+func benchEffects(ctx context.Context, s settings, t *table, p *postgres) error {
+	const what, byHand, alone = "Do with one row", "by hand in three round trips", "the row alone"
+	for _, m := range []struct {
+		against string
+		target  target
+		limit   func(context.Context) error
+	}{
+		{byHand, target{1, 0.9}, p.bare.guardedOrder},
+		{byHand, target{64, 0.9}, p.bare.guardedOrder},
+		{alone, target{64, 0.35}, p.bare.order},
+	} {
+		err := postgresContender().compare(ctx, s, t, what, m.against, p.contest(), m.target,
+			func() error { return p.effect(ctx) }, func() error { return m.limit(ctx) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// effect places an order under a fresh key.
+func (p *postgres) effect(ctx context.Context) error {
+	begin := newBegin()
+	invocation := &store.Invocation{
+		Candidates: []store.Candidate{{Scope: begin.Scope}}, Owner: begin.Owner, Operation: begin.Operation, Nonce: begin.Nonce,
+		Fingerprints: begin.Fingerprints, Codecs: begin.Codecs, Policy: begin.Policy, Lease: begin.Lease,
+		Window: time.Hour, Remember: time.Hour, Retryable: time.Hour,
+	}
+	_, err := pgstore.Do(ctx, p.bare.pool, invocation, func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+		_, err := tx.Exec(ctx, bareOrder, "a book")
+		return machine.NewResponse("raw/1", answer256), err
+	})
+	return err
+}

@@ -26,6 +26,10 @@ type Call struct {
 	// Fingerprints are used instead of Payload when there are any: digests of the request by rules of
 	// the caller's own, the current version first. Versions count from 2; 1 is SHA-256 of Payload.
 	Fingerprints []machine.Fingerprint
+	// Tag names what the effect is about, such as an account, in stores that spread records over buckets (Redis):
+	// the record is kept beside the data of that tag, so that one script can change both. It is part of the
+	// key: every call with the key must name the same tag. Empty where it does not matter.
+	Tag string
 	// Codecs are those that the caller can read besides [CodecRaw] and [CodecJSON].
 	Codecs []string
 	// Resume continues an attempt that this or an earlier process has claimed and not started. It
@@ -58,8 +62,8 @@ func (c *Call) check() error {
 		return invalid("Call.Principal is empty or blank: say who asks, or reprise.Everyone when all callers share their keys")
 	case strings.TrimSpace(c.Key) == "":
 		return invalid("Call.Key is empty or blank")
-	case len(c.Key) > maxKeyPart || len(c.Principal) > maxKeyPart:
-		return invalid("Call.Key and Call.Principal are limited to %d bytes each", maxKeyPart)
+	case len(c.Key) > maxKeyPart || len(c.Principal) > maxKeyPart || len(c.Tag) > maxKeyPart:
+		return invalid("Call.Key, Call.Principal and Call.Tag are limited to %d bytes each", maxKeyPart)
 	}
 	for _, f := range c.Fingerprints {
 		if f.Version <= payloadFingerprint {

@@ -61,10 +61,11 @@ func (k *secretKey) digest(parts ...string) machine.Digest {
 }
 
 func (k *secretKey) scope(c *Call) machine.Scope {
-	return machine.Scope{
-		Operation: c.Operation, SecretVersion: k.secret.Version,
-		Digest: k.digest(purposeScope, c.Operation, c.Principal, c.Key),
+	digest := k.digest(purposeScope, c.Operation, c.Principal, c.Key)
+	if c.Tag != "" {
+		digest = store.Tagged(digest, c.Tag)
 	}
+	return machine.Scope{Operation: c.Operation, SecretVersion: k.secret.Version, Digest: digest}
 }
 
 // downstream derives the key for a call to another service, in the form of a UUID (version 8 of RFC

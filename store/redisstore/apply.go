@@ -97,10 +97,13 @@ func (s *Store) step(ctx context.Context, t target, command machine.Command) (ma
 	}
 }
 
+// anyBirth stands for the birth of a record of which only the server will know it: instants are stored as
+// counted from it.
+const anyBirth = machine.Instant(1) << 50
+
 // maker returns the record that a claim makes where there is none, nil for other commands, and for claims
 // whose bounds only the store's time can judge.
 func maker(command machine.Command) *machine.Record {
-	const anyBirth = machine.Instant(1) << 50 // instants are stored as counted from it
 	var c machine.Claim
 	switch command := command.(type) {
 	case machine.Claim:

@@ -103,15 +103,31 @@ func appendClaim(b []byte, r *machine.Record, birth machine.Instant) []byte {
 // appendTail appends the tail, whose instants count from at, without the age in front of it.
 func appendTail(b []byte, r *machine.Record, at machine.Instant) []byte {
 	flags := tailFlags(r)
+	b = appendEndings(b, flags, r, at)
+	if flags&tailReason != 0 {
+		b = appendText(b, r.Reason)
+	}
+	return appendLast(b, flags, r)
+}
+
+// tailAround returns what stands before and after the reason in the tail of a record that has one.
+func tailAround(r *machine.Record, at machine.Instant) (before, after []byte) {
+	flags := tailFlags(r)
+	return appendEndings(nil, flags, r, at), appendLast(nil, flags, r)
+}
+
+func appendEndings(b []byte, flags uint64, r *machine.Record, at machine.Instant) []byte {
 	b = binary.AppendUvarint(b, flags)
 	for i, ending := range endings(r) {
 		if flags&(tailFinished<<i) != 0 {
 			b = binary.AppendVarint(b, int64(*ending-at))
 		}
 	}
-	if flags&tailReason != 0 {
-		b = appendText(b, r.Reason)
-	}
+	return b
+}
+
+// appendLast ends a tail: with the last transition, and the response, whose data is the end.
+func appendLast(b []byte, flags uint64, r *machine.Record) []byte {
 	b = append(b, byte(r.Last.Kind))
 	if flags&tailOperation != 0 {
 		b = append(b, r.Last.Operation[:]...)

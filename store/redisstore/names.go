@@ -1,23 +1,27 @@
 package redisstore
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // Buckets is how many there are. A bucket is what the keys of one slot of a cluster have in common: its number
 // stands in braces in their names.
-const Buckets = 1024
+const Buckets = store.Buckets
 
-// bucketOf returns the bucket of a record: the first ten bits of its digest.
-func bucketOf(digest machine.Digest) int { return int(binary.BigEndian.Uint16(digest[:2]) >> 6) }
+// Bucket returns the part of a name that puts a key beside the records of a tag, such as {0042}.
+func Bucket(tag string) string { return bucketTag(store.TagBucket(tag)) }
+
+func bucketTag(b int) string { return fmt.Sprintf("{%04d}", b) }
+
+func bucketOf(digest machine.Digest) int { return store.BucketOf(digest) }
 
 // names are those of all keys of one store, whose prefix keeps them apart from other users of the server.
 type names struct{ prefix string }
 
-func (n names) bucket(b int) string { return fmt.Sprintf("%s{%04d}:", n.prefix, b) }
+func (n names) bucket(b int) string { return n.prefix + bucketTag(b) + ":" }
 
 // record is a packed record. The digest is not spelled out: names take memory too.
 func (n names) record(digest machine.Digest) string {

@@ -1,0 +1,119 @@
+package redisstore
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+//go:embed script/effect.lua
+var effectLua string
+
+// effectLine is the line of the script whose place an effect takes.
+const effectLine = "--[[effect]]"
+
+// EffectCodec is that of an effect's answer: its bytes, as they are.
+const EffectCodec = "raw/1"
+
+// Effect is a change of data in Redis that is made once for each key, in one step with its record. Make one with
+// [NewEffect], once for a program. It may be used by several goroutines.
+type Effect struct {
+	name   string
+	script *rueidis.Lua
+}
+
+// NewEffect returns an effect whose work is done by a fragment of Lua. The fragment sees KEYS and ARGV, which are
+// those of [Effect.Do], and redis.call and redis.pcall. It returns its answer, a text or a number. Or, before it
+// has written anything, it returns noEffect(reason): then the key can be tried again. An error before its first
+// write is the same. After it nobody can undo what was written: the key is abandoned, with the error as
+// its reason, until somebody settles it. Reading commands that the script does not know count as writes.
+//
+//	redisstore.NewEffect("charge", `
+//		local left = tonumber(redis.call('GET', KEYS[1]) or '0')
+//		if left < tonumber(ARGV[1]) then
+//			return noEffect('insufficient funds')
+//		end
+//		return redis.call('DECRBY', KEYS[1], ARGV[1])
+//	`)
+//
+// The fragment must not return from outside of its own functions otherwise, and like every script in Redis it
+// must end soon: nobody else is served meanwhile.
+func NewEffect(name, fragment string) (*Effect, error) {
+	if strings.TrimSpace(name) == "" || strings.TrimSpace(fragment) == "" {
+		return nil, errors.New("an effect needs a name and a fragment of Lua")
+	}
+	if strings.Count(effectLua, effectLine) != 1 {
+		return nil, fmt.Errorf("the script has no place for an effect")
+	}
+	return &Effect{name, rueidis.NewLuaScript(strings.Replace(effectLua, effectLine, fragment, 1))}, nil
+}
+
+// Do makes the effect under the key of an invocation, which the guard prepares, and records its answer; all of it
+// or, up to the effect's first write, nothing. If the key has an answer, that is returned, and nothing is
+// done. keys are those that the effect touches. All of them are in the bucket of the call's tag: see [Bucket].
+//
+// A reply that is lost is found out by sending the same once more, as often as ctx allows: the record is what keeps
+// the effect from being made twice. An [*EffectError] says that the effect was not made, or that nobody
+// knows; a [*store.Refusal] that the record refuses; the errors of a store say what they always do.
+func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation, keys []string, args ...string) (store.Effect, error) {
+	if err := s.enter(ctx); err != nil {
+		return store.Effect{}, err
+	}
+	defer s.leave()
+	if len(invocation.Candidates) == 0 {
+		return store.Effect{}, store.Unavailable(errors.New("the invocation names no key: prepare it with the guard"))
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
+		result, err := e.once(ctx, s, invocation, keys, args)
+		if !errors.Is(err, store.ErrIndeterminate) {
+			return result, err
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return store.Effect{}, err
+		}
+	}
+}
+
+// EffectError is the error of an effect that has no answer.
+type EffectError struct {
+	Effect string
+	Scope  machine.Scope
+	// Unknown says that the effect has written something before it failed: the key is abandoned until somebody
+	// settles it. Otherwise nothing was written, and the key can be tried again.
+	Unknown bool
+	// Reason is what the effect gave as one, or its error.
+	Reason string
+}
+
+// Error implements error.
+func (e *EffectError) Error() string {
+	if e.Unknown {
+		return fmt.Sprintf("effect %s failed after it had written something (%s): look with `reprise ops show %v`", e.Effect, e.Reason, e.Scope.Digest)
+	}
+	return fmt.Sprintf("effect %s was not made: %s", e.Effect, e.Reason)
+}
+
+// once asks one candidate after the other, as [store.Invocation.Decide] does.
+func (e *Effect) once(ctx context.Context, s *Store, v *store.Invocation, keys, args []string) (store.Effect, error) {
+	barred := machine.Reply{Outcome: machine.Barred}
+	for i := range v.Candidates {
+		c := &effectCall{effect: e, store: s, invocation: v, candidate: i, keys: keys, args: args}
+		result, reply, err := c.run(ctx)
+		if err != nil || reply.Outcome != machine.Barred {
+			return result, err
+		}
+		barred = reply
+	}
+	return v.Answered(len(v.Candidates)-1, barred)
+}

@@ -1,0 +1,217 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// replyBarred is what the script of an effect answers when no record may be made now.
+const replyBarred = -4
+
+// effectCall is one effect on one candidate of an invocation.
+type effectCall struct {
+	effect     *Effect
+	store      *Store
+	invocation *store.Invocation
+	candidate  int
+	keys, args []string
+	target     target
+}
+
+// run makes the effect, unless there is a record that says otherwise. One that was given up is taken over.
+func (c *effectCall) run(ctx context.Context) (store.Effect, machine.Reply, error) {
+	begin := c.invocation.Begin(c.candidate, 0)
+	c.target = newTarget(c.store, begin)
+	if reason := c.invalid(begin); reason != "" {
+		return c.answered(nil, machine.Reply{Outcome: machine.Invalid, Reason: reason})
+	}
+	if c.target.generation == (machine.Generation{}) {
+		return store.Effect{}, machine.Reply{}, lostBucket(c.target.bucket)
+	}
+	begin.Generation = c.target.generation
+	begun, _ := machine.Step(nil, unbound(begin), anyBirth.Time())
+	message, err := c.send(ctx, begin, found{birth: anyBirth, now: anyBirth}, begun)
+	for err == nil {
+		switch result, text, expiry, age, kind := readEffect(message); kind {
+		case effectRan:
+			return c.ended(begun, begin, result, text, expiry, age)
+		case effectBarred:
+			return store.Effect{}, machine.Reply{Outcome: machine.Barred}, nil
+		case effectLost:
+			return store.Effect{}, machine.Reply{}, lostBucket(c.target.bucket)
+		}
+		var f found
+		if f, err = c.meet(ctx, message); err != nil {
+			break
+		}
+		if c.mine(f.record) && f.record.State == machine.Retryable {
+			return c.answered(f.record, machine.Reply{})
+		}
+		var reply machine.Reply
+		if begun, reply = take(f.record, &begin, f.now); begun == f.record || reply.Outcome == machine.Barred {
+			return c.answered(f.record, reply)
+		}
+		if state, _ := f.record.Judge(f.now); state == machine.Absent {
+			f.birth = f.now
+		}
+		message, err = c.send(ctx, begin, f, begun)
+	}
+	return store.Effect{}, machine.Reply{}, err
+}
+
+// invalid says what is wrong with the call, or nothing.
+func (c *effectCall) invalid(begin machine.Begin) string {
+	if reason := begin.Invalid(); reason != "" {
+		return reason
+	}
+	tag := bucketTag(c.target.bucket)
+	for _, key := range c.keys {
+		if !strings.Contains(key, tag) {
+			return fmt.Sprintf("the effect's key %q is not in the bucket %s of its record: name the tag in the call, and build the names of keys with redisstore.Bucket", key, tag)
+		}
+	}
+	return ""
+}
+
+// unbound returns the begin without its bounds, which only the server's time can judge.
+func unbound(b machine.Begin) machine.Begin {
+	b.CreateBefore, b.CreateFrom = 0, 0
+	return b
+}
+
+// take begins on a record that is there, and takes it over if it can be had.
+func take(record *machine.Record, begin *machine.Begin, now machine.Instant) (*machine.Record, machine.Reply) {
+	begin.Seen = 0
+	next, reply := machine.Step(record, *begin, now.Time())
+	if reply.Outcome == machine.Takeable {
+		begin.Seen = reply.Revision
+		next, reply = machine.Step(record, *begin, now.Time())
+	}
+	return next, reply
+}
+
+// send sends the script, which writes what begun says in the place of what was found.
+func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, begun *machine.Record) (rueidis.RedisMessage, error) {
+	at := f.birth
+	v, hold := c.invocation, c.invocation.Hold(c.candidate, begun.Attempt, begun.Revision)
+	completed, _ := machine.Step(begun, v.Complete(hold, machine.NewResponse(EffectCodec, nil)), at.Time())
+	refused, _ := machine.Step(begun, v.Fail(hold, true, "reason", machine.Response{}), at.Time())
+	abandoned, _ := machine.Step(begun, v.Fail(hold, false, "reason", machine.Response{}), at.Time())
+	if completed.State != machine.Completed || refused.State != machine.Retryable {
+		return rueidis.RedisMessage{}, fmt.Errorf("the invocation makes no sense: its window or how long it is remembered")
+	}
+	known, expiry := "", ""
+	if len(f.packed) > 0 {
+		known, expiry = string(identifyingPart(f.packed)), strconv.FormatInt(c.store.milliseconds(f.birth)+nominalLife, 10)
+	}
+	refusedBefore, refusedAfter := tailAround(refused, at)
+	abandonedBefore, abandonedAfter := tailAround(abandoned, at)
+	args := append([]string{
+		string(c.target.generation[:]), known,
+		string(appendHead(nil, begun.State, begun)), string(appendClaim(nil, begun, f.birth)), string(appendTail(nil, begun, at)), nominal, expiry,
+		string(appendHead(nil, completed.State, completed)[2:]), string(appendTail(nil, completed, at)), lasts(v.Remember),
+		string(refusedBefore), string(refusedAfter), lasts(v.Retryable), string(abandonedBefore), string(abandonedAfter),
+		c.bound(begin.CreateBefore), c.bound(begin.CreateFrom),
+	}, c.args...)
+	message, err := c.effect.script.Exec(ctx, c.store.client, append(c.target.keys, c.keys...), args).ToMessage()
+	return message, sent(ctx, err)
+}
+
+// lasts writes how long a record stays that is remembered for d, as the script takes it.
+func lasts(d time.Duration) string { return strconv.FormatInt(livesOn(d), 10) }
+
+// bound writes a bound of a claim as the script takes it.
+func (c *effectCall) bound(i machine.Instant) string {
+	if i.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(c.store.milliseconds(i), 10)
+}
+
+// meet reads what is there instead of what the script was to find.
+func (c *effectCall) meet(ctx context.Context, message rueidis.RedisMessage) (found, error) {
+	if message.IsArray() {
+		return c.store.read(ctx, c.target, message)
+	}
+	return c.store.load(ctx, c.target, nil)
+}
+
+// ended returns what came of an effect that ran.
+func (c *effectCall) ended(begun *machine.Record, begin machine.Begin, state machine.State, text string, expiry, age int64) (store.Effect, machine.Reply, error) {
+	birth := c.store.instant(expiry - nominalLife)
+	at := birth + machine.Instant(age*1000)
+	if begin.Seen == 0 {
+		begun, _ = machine.Step(nil, unbound(begin), birth.Time())
+	}
+	v, hold := c.invocation, c.invocation.Hold(c.candidate, begun.Attempt, begun.Revision)
+	if state != machine.Completed {
+		return store.Effect{}, machine.Reply{}, c.failed(state, text)
+	}
+	response := machine.NewResponse(EffectCodec, []byte(text))
+	_, reply := machine.Step(begun, v.Complete(hold, response), at.Time())
+	return store.Effect{Response: response, Scope: begun.Scope, Reply: reply}, reply, nil
+}
+
+func (c *effectCall) failed(state machine.State, reason string) error {
+	return &EffectError{Effect: c.effect.name, Scope: c.invocation.Candidates[c.candidate].Scope, Unknown: state == machine.Abandoned, Reason: reason}
+}
+
+// answered returns what a record says. One that this invocation has finished itself, with a reply that was lost, says
+// what came of it.
+func (c *effectCall) answered(record *machine.Record, reply machine.Reply) (store.Effect, machine.Reply, error) {
+	mine := c.mine(record)
+	if mine && (record.State == machine.Retryable || record.State == machine.Abandoned) {
+		return store.Effect{}, reply, c.failed(record.State, record.Reason)
+	}
+	if reply.Outcome == machine.ReplayedAcquire {
+		reply.Outcome = machine.InProgress // a script does not leave a record like that behind
+	}
+	if reply.Outcome == machine.Barred {
+		return store.Effect{}, reply, nil
+	}
+	effect, err := c.invocation.Answered(c.candidate, reply)
+	effect.Replayed = effect.Replayed && !mine
+	return effect, reply, err
+}
+
+// mine reports whether a record is that of this very invocation.
+func (c *effectCall) mine(record *machine.Record) bool {
+	return record != nil && record.Owner == c.invocation.Owner.Digest() && record.Nonce == c.invocation.Nonce
+}
+
+// What the reply of an effect's script means.
+const (
+	effectMet    = iota // another record than was expected
+	effectRan           // it ran, and came to a state
+	effectBarred        // no record may be made now
+	effectLost          // the bucket's generation is missing, or another one
+)
+
+func readEffect(message rueidis.RedisMessage) (state machine.State, text string, expiry, age int64, kind int) {
+	if n, err := message.AsInt64(); err == nil {
+		switch n {
+		case replyBarred:
+			kind = effectBarred
+		case replyLost:
+			kind = effectLost
+		}
+		return state, text, expiry, age, kind
+	}
+	parts, err := message.ToArray()
+	if err != nil || len(parts) != 4 {
+		return state, text, expiry, age, effectMet
+	}
+	n, _ := parts[0].AsInt64()
+	text, _ = parts[1].ToString()
+	expiry, _ = parts[2].AsInt64()
+	age, _ = parts[3].AsInt64()
+	return machine.State(n), text, expiry, age, effectRan
+}

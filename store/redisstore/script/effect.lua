@@ -1,0 +1,129 @@
+-- Runs an effect and records what came of it, as one step: first the record is written as executing, then the
+-- effect runs, then the record is finished. Redis does not roll back, so what an effect has written stays.
+-- The text of the effect takes the place of the line that says so.
+--
+-- KEYS  1 record   2 generation of its bucket   then those of the effect
+-- ARGV  1 generation   2 how the record begins that is taken over, empty if there must be none
+--       3 head, 4 claim, 5 tail of the executing record   6 nominal life in ms
+--       7 when it is to expire in ms since 1970, empty for the nominal life from now
+--       8 the new head without form and state   9 tail of an answer, to which the answer is added
+--       10 life of the answer in ms   11 beginning and 12 end of the tail without effect, around a reason
+--       13 life without effect in ms   14 beginning and 15 end of the tail of an unknown outcome
+--       16 before and 17 from when a record may be made, in ms since 1970, or empty
+--       then those of the effect
+-- Reply -2  the record is another one than the caller knows
+--       -3  the bucket has another generation, or none
+--       -4  no record may be made now
+--       {record, expiry, remaining life}      there is one; in ms
+--       {state, text, expiry, age}            it ran: 3 completed with an answer, 4 without effect, 5 unknown,
+--                                             both with a reason; when it expires as executing, and its age, in ms
+local FORM, ARGUMENTS, REASON = 1, 17, 120
+
+local function effect(KEYS, ARGV, redis, noEffect)
+--[[effect]]
+end
+
+local got = redis.call('MGET', KEYS[1], KEYS[2])
+if got[2] ~= ARGV[1] then
+	return -3
+end
+local record, known = got[1], ARGV[2]
+if known == '' then
+	if record then
+		return {record, redis.call('PEXPIRETIME', KEYS[1]), redis.call('PTTL', KEYS[1])}
+	end
+	if ARGV[16] ~= '' or ARGV[17] ~= '' then
+		local time = redis.call('TIME')
+		local now = time[1] * 1000 + math.floor(time[2] / 1000)
+		if ARGV[16] ~= '' and now >= tonumber(ARGV[16]) or ARGV[17] ~= '' and now < tonumber(ARGV[17]) then
+			return -4
+		end
+	end
+elseif not record or string.sub(record, 1, #known) ~= known then
+	return -2
+end
+
+-- Where there is no memory left this is refused, and nothing was changed.
+local executing = ARGV[3] .. ARGV[4] .. struct.pack('>I6', 0) .. ARGV[5]
+local age = 0
+if ARGV[7] == '' then
+	redis.call('SET', KEYS[1], executing, 'PX', ARGV[6])
+else
+	redis.call('SET', KEYS[1], executing, 'PXAT', ARGV[7])
+	age = ARGV[6] - redis.call('PTTL', KEYS[1])
+end
+local expiry = redis.call('PEXPIRETIME', KEYS[1])
+
+local READS = ' GET MGET GETRANGE STRLEN EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME HGET HMGET HGETALL HEXISTS HLEN HKEYS HVALS HSTRLEN'
+	.. ' LLEN LRANGE LINDEX LPOS SCARD SISMEMBER SMISMEMBER SMEMBERS ZCARD ZSCORE ZMSCORE ZRANGE ZRANK ZCOUNT ZREVRANK GETBIT BITCOUNT TIME ECHO PING '
+local writes = 0
+local function counted(name, result)
+	if not string.find(READS, ' ' .. string.upper(name) .. ' ', 1, true) then
+		writes = writes + 1
+	end
+	return result
+end
+local counting = {
+	call = function(name, ...) return counted(name, redis.call(name, ...)) end,
+	pcall = function(name, ...)
+		local result = redis.pcall(name, ...)
+		if type(result) == 'table' and result.err then
+			return result
+		end
+		return counted(name, result)
+	end,
+	error_reply = redis.error_reply, status_reply = redis.status_reply, sha1hex = redis.sha1hex, log = redis.log, LOG_WARNING = redis.LOG_WARNING,
+}
+local none = {}
+local function noEffect(reason)
+	none.reason = tostring(reason or '')
+	return none
+end
+
+local keys, arguments = {}, {}
+for i = 3, #KEYS do
+	keys[i - 2] = KEYS[i]
+end
+for i = ARGUMENTS + 1, #ARGV do
+	arguments[i - ARGUMENTS] = ARGV[i]
+end
+local ran, result = pcall(effect, keys, arguments, counting, noEffect)
+
+local state, text
+if not ran then
+	if type(result) == 'table' then
+		result = result.err
+	end
+	state, text = 5, 'effect-error: ' .. tostring(result)
+elseif result == none then
+	state, text = 4, none.reason
+	if writes > 0 then
+		state, text = 5, 'effect-error: noEffect after a write: ' .. text
+	end
+elseif type(result) == 'string' or type(result) == 'number' or result == nil or result == false then
+	if type(result) == 'number' and result == math.floor(result) then
+		result = string.format('%.0f', result)
+	end
+	state, text = 3, result and tostring(result) or ''
+else
+	state, text = 5, 'effect-error: the effect returned a ' .. type(result) .. ', not a text'
+end
+if state == 5 and writes == 0 then
+	state = 4 -- it failed before it changed anything
+end
+
+local head = string.char(FORM, state) .. ARGV[8] .. ARGV[4] .. struct.pack('>I6', age)
+local born = expiry - ARGV[6]
+if state == 3 then
+	redis.call('SET', KEYS[1], head .. ARGV[9] .. text, 'PXAT', born + age + ARGV[10])
+else
+	text = string.sub(text, 1, REASON)
+	local from = state == 4 and 11 or 14
+	local tail = ARGV[from] .. string.char(#text) .. text .. ARGV[from + 1]
+	if state == 4 then
+		redis.call('SET', KEYS[1], head .. tail, 'PXAT', born + age + ARGV[13])
+	else
+		redis.call('SET', KEYS[1], head .. tail, 'KEEPTTL')
+	end
+end
+return {state, text, expiry, age}

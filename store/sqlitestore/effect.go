@@ -41,11 +41,13 @@ func Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action fu
 // key as it was, and can be called again with an invocation prepared anew. If the key has an answer, that
 // is returned, and the action is not run; for that nobody waits for the file's write lock.
 //
-// The pool is one of the file that holds the store, with any driver of SQLite. Each of its connections must
-// have synchronous at FULL or EXTRA, which some drivers do not set by themselves: with less, a loss of power
-// loses effects that were acknowledged. It needs neither a busy_timeout nor immediate transactions. The write
+// The pool is one of the file that holds the store, with the driver modernc.org/sqlite or one on top of it.
+// In one process the locks of two SQLite libraries do not exclude each other, so one that brings its own is
+// refused. So is a connection whose synchronous is less than FULL, because a loss of power would lose effects
+// that were acknowledged. The pool needs neither a busy_timeout nor immediate transactions. The write
 // lock is taken by a first statement that changes nothing, as BEGIN IMMEDIATE would, so whatever is read
-// after it is the latest. In a pool of one connection, replays wait for the action that has it.
+// after it is the latest. In a pool of one connection, and in one with a shared cache, replays wait for the
+// action that is running.
 //
 // The action uses tx as it likes, for tables of the same file: those of attached databases do not commit
 // atomically with it. What it wants to undo by itself it puts into a savepoint. It does not wait for

@@ -17,84 +17,102 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-// plainDriver is a driver that has no more than database/sql asks for, and whose errors are nothing but SQLite's
-// words: no contexts, no sessions, no result codes.
+// plainDriver is a driver on top of ours that has no more than database/sql asks for: no contexts, no
+// sessions.
 type plainDriver struct {
-	name   string
-	commit func(commit func() error) error // nil: as it is
-}
-
-func (d plainDriver) Connect(context.Context) (driver.Conn, error) {
-	conn, err := new(sqlite.Driver).Open(d.name)
-	return plainConn{conn, d}, plain(err)
+	name    string
+	library string                          // that it says it is; empty: ours
+	commit  func(commit func() error) error // nil: as it is
 }
 
 func (d plainDriver) Driver() driver.Driver { return nil }
+
+func (d plainDriver) Connect(context.Context) (driver.Conn, error) {
+	conn, err := new(sqlite.Driver).Open(d.name)
+	return plainConn{conn, d}, err
+}
 
 type plainConn struct {
 	conn driver.Conn
 	d    plainDriver
 }
 
-func (c plainConn) Close() error { return plain(c.conn.Close()) }
+func (c plainConn) Close() error { return c.conn.Close() }
 
 func (c plainConn) Prepare(query string) (driver.Stmt, error) {
+	if c.d.library != "" {
+		query = strings.ReplaceAll(query, "sqlite_source_id()", "'"+c.d.library+"'")
+	}
 	stmt, err := c.conn.Prepare(query)
-	return plainStmt{stmt}, plain(err)
+	return plainStmt{stmt}, err
 }
 
 func (c plainConn) Begin() (driver.Tx, error) {
 	tx, err := c.conn.Begin()
-	return plainTx{tx, c.d}, plain(err)
+	return plainTx{tx, c.d}, err
 }
 
 type plainTx struct {
-	tx driver.Tx
-	d  plainDriver
+	driver.Tx
+	d plainDriver
 }
-
-func (t plainTx) Rollback() error { return plain(t.tx.Rollback()) }
 
 func (t plainTx) Commit() error {
 	if t.d.commit != nil {
-		return plain(t.d.commit(t.tx.Commit))
+		return t.d.commit(t.Tx.Commit)
 	}
-	return plain(t.tx.Commit())
+	return t.Tx.Commit()
 }
 
 type plainStmt struct{ stmt driver.Stmt }
 
-func (s plainStmt) Close() error  { return plain(s.stmt.Close()) }
-func (s plainStmt) NumInput() int { return s.stmt.NumInput() }
-
-func (s plainStmt) Exec(args []driver.Value) (driver.Result, error) {
-	result, err := s.stmt.Exec(args)
-	return result, plain(err)
-}
-
-func (s plainStmt) Query(args []driver.Value) (driver.Rows, error) {
-	rows, err := s.stmt.Query(args)
-	return rows, plain(err)
-}
-
-func plain(err error) error {
-	if err == nil || errors.Is(err, driver.ErrBadConn) {
-		return err
-	}
-	text, _, _ := strings.Cut(err.Error(), " (")
-	return errors.New(text)
-}
+func (s plainStmt) Close() error                                    { return s.stmt.Close() }
+func (s plainStmt) NumInput() int                                   { return s.stmt.NumInput() }
+func (s plainStmt) Exec(args []driver.Value) (driver.Result, error) { return s.stmt.Exec(args) }
+func (s plainStmt) Query(args []driver.Value) (driver.Rows, error)  { return s.stmt.Query(args) }
 
 // plainPool opens the file with such a driver.
-func (s *shop) plainPool(commit func(func() error) error) *sql.DB {
-	return s.keep(sql.OpenDB(plainDriver{"file:" + filepath.ToSlash(s.path) + "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10)", commit}), nil)
+func (s *shop) plainPool(d plainDriver) *sql.DB {
+	d.name = "file:" + filepath.ToSlash(s.path) + "?_pragma=synchronous(FULL)&_pragma=busy_timeout(10)"
+	return s.keep(sql.OpenDB(d), nil)
 }
 
-// Effects need nothing of a driver but database/sql and SQLite's words.
+// Because two SQLite libraries in one process do not lock each other out: of two rows that both committed,
+// one was lost.
+func TestAnotherLibraryIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	db := s.plainPool(plainDriver{library: "another"})
+	for name, effects := range map[string]Effects{"with the store": s.effects(), "without the store": {}} {
+		begin := newBegin()
+		_, err := effects.Do(t.Context(), db, invocation(begin), placing(begin))
+		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "Open the pool with modernc.org/sqlite") {
+			t.Errorf("%s: Do: %v", name, err)
+		}
+		tx := s.begin(db)
+		_, err = effects.JoinSQL(t.Context(), tx, invocation(begin), joining(tx, begin))
+		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "Open the pool with modernc.org/sqlite") {
+			t.Errorf("%s: JoinSQL: %v", name, err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+	}
+	conn, err := s.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if !ours(conn) {
+		t.Error("our own driver is not recognised: every effect asks")
+	}
+}
+
+// Effects need nothing of a driver but database/sql.
 func TestEffectsWithAnotherDriver(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.db = s.plainPool(nil)
+	s.db = s.plainPool(plainDriver{})
 	begin := newBegin()
 	if effect, err := s.order(begin); err != nil || effect.Replayed {
 		t.Fatalf("%+v, %v", effect, err)
@@ -125,21 +143,6 @@ func TestEffectsWithAnotherDriver(t *testing.T) {
 		t.Errorf("who waited: %v", err)
 	}
 
-	// This driver does not tell a lock that somebody holds from a snapshot that is too old to write.
-	stale := s.begin(s.db)
-	s.orders(begin)
-	var n int
-	if err := stale.QueryRowContext(t.Context(), "SELECT count(*) FROM orders").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	want(t, s.store, machine.Acquired, newBegin())
-	if _, err := effects.JoinSQL(t.Context(), stale, invocation(newBegin()), nil); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "BEGIN IMMEDIATE") {
-		t.Errorf("joined after reading: %v", err)
-	}
-	if err := stale.Rollback(); err != nil {
-		t.Error(err)
-	}
-
 	s.db.SetMaxOpenConns(1) // what is looked up afterwards needs one too
 	hung := newBegin()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -165,10 +168,10 @@ func TestACommitOfAnEffectInDoubt(t *testing.T) {
 	}{
 		"it happened":                   {func(commit func() error) error { return errors.Join(commit(), sync) }, nil},
 		"it did not, and may come back": {func(func() error) error { return sync }, store.ErrIndeterminate},
-		"there was no room for it":      {func(func() error) error { return errors.New("database or disk is full") }, store.ErrUnavailable},
+		"there was no room for it":      {func(func() error) error { return s.full() }, store.ErrUnavailable},
 	} {
 		begin := newBegin()
-		db := s.plainPool(c.commit)
+		db := s.plainPool(plainDriver{commit: c.commit})
 		db.SetMaxOpenConns(1)
 		effect, err := s.effects().Do(t.Context(), db, invocation(begin), placing(begin))
 		if !errors.Is(err, c.want) {
@@ -186,6 +189,15 @@ func TestACommitOfAnEffectInDoubt(t *testing.T) {
 			t.Errorf("%s: recorded %+v, told %+v", name, record, effect)
 		}
 	}
+}
+
+// full returns the error of a full disk.
+func (s *shop) full() error {
+	s.Helper()
+	path := filepath.Join(s.TempDir(), "full.db")
+	db := s.keep(sql.Open("sqlite", "file:"+path+"?_pragma=max_page_count(1)"))
+	_, err := db.ExecContext(s.Context(), "CREATE TABLE t (x)")
+	return err
 }
 
 // Where there is no room for the effect, there is none of it.

@@ -129,6 +129,11 @@ func TestBarredIsSaidUnderTheLock(t *testing.T) {
 		b.CreateBefore = machine.InstantOf(s.clock.now())
 		return b
 	}
+	tooLate := func(b machine.Begin) *store.Invocation {
+		v := invocation(b)
+		v.Candidates[0].CreateBefore = machine.InstantOf(s.clock.now())
+		return v
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	told := send(ctx, s.store, late(anotherCaller(key)))
 	writing := func() bool { // the writer waits for the lock
@@ -145,7 +150,7 @@ func TestBarredIsSaidUnderTheLock(t *testing.T) {
 	}
 	effects := s.effects()
 	effects.BusyTimeout = time.Millisecond
-	if _, err := effects.Do(t.Context(), s.db, invocation(anotherCaller(key)), placing(key)); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := effects.Do(t.Context(), s.db, tooLate(anotherCaller(key)), placing(key)); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("an effect: %v", err)
 	}
 	if err := release(); err != nil {
@@ -153,6 +158,8 @@ func TestBarredIsSaidUnderTheLock(t *testing.T) {
 	}
 	want(t, s.store, machine.Replay, late(anotherCaller(key)))
 	want(t, s.store, machine.Barred, late(newBegin()))
+	_, err := s.effects().Do(t.Context(), s.db, tooLate(newBegin()), placing(key))
+	refused(t, err, machine.Barred)
 }
 
 // An action whose time is over loses the lock, even if it does not return.

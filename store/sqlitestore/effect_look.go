@@ -17,60 +17,6 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// check refuses a connection on which a commit would not be what it is in a store.
-func (e *effect) check(ctx context.Context, q querier) error {
-	var mode string
-	if err := q.QueryRowContext(ctx, "PRAGMA main.journal_mode").Scan(&mode); err != nil {
-		return err
-	}
-	var synchronous int64
-	if err := q.QueryRowContext(ctx, "PRAGMA main.synchronous").Scan(&synchronous); err != nil {
-		return err
-	}
-	if err := e.checkFile(ctx, q); err != nil {
-		return err
-	}
-	switch {
-	case !strings.EqualFold(mode, "wal"):
-		return fmt.Errorf("the pool's file has the journal mode %q, and a store has WAL: give the pool of the file that sqlitestore.Open has opened, and do not change the mode", mode)
-	case synchronous < 2:
-		return fmt.Errorf("the pool's connection has synchronous at %d, with which a loss of power loses commits: set PRAGMA synchronous = FULL on all of its connections, in its DSN", synchronous)
-	}
-	return nil
-}
-
-// checkFile refuses a file in which this store is not, or none that this version can work with.
-func (e *effect) checkFile(ctx context.Context, q querier) error {
-	if e.store != nil {
-		return e.checkSame(ctx, q)
-	}
-	var version sql.NullInt64
-	if err := q.QueryRowContext(ctx, schemaVersionSQL).Scan(&version); err != nil {
-		return err
-	}
-	latest, err := latestSchema()
-	if err != nil {
-		return err
-	}
-	return contents{version: version.Int64}.check(e.file, Options{MustExist: true, NoMigration: true}, latest)
-}
-
-// checkSame refuses a file that is not the store's, which has looked at the schema when it was opened.
-func (e *effect) checkSame(ctx context.Context, q querier) error {
-	var number int64
-	var name string
-	var file sql.NullString
-	if err := q.QueryRowContext(ctx, "PRAGMA database_list").Scan(&number, &name, &file); err != nil {
-		return err
-	}
-	if file.String != "" { // else it is in memory
-		if mark, err := markOf(file.String); err == nil && mark.same(e.store.file.opened[0]) {
-			return nil
-		}
-	}
-	return fmt.Errorf("the pool's file is %q, and the store's is %s: give the pool of the store's file", file.String, e.store.path)
-}
-
 // look reads the records of the candidates, in their order.
 func (e *effect) look(ctx context.Context, q querier) (rows []row, err error) {
 	for _, c := range e.invocation.Candidates {

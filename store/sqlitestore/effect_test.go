@@ -105,10 +105,33 @@ func TestAnEffectHasTwoCandidates(t *testing.T) {
 	if effect := do(older, newer); !effect.Replayed || effect.Scope != newer.Scope || s.orders(newer) != 1 {
 		t.Errorf("the same key again: %+v", effect)
 	}
-	late := invocation(newBegin())
-	late.Candidates[0].CreateBefore = now
-	_, err := s.effects().Do(t.Context(), s.db, late, placing(newBegin()))
-	refused(t, err, machine.Barred)
+}
+
+// An answer that is recorded while somebody looks is judged no earlier than it was given: one with a window of nothing has
+// expired.
+func TestAnAnswerIsNotJudgedBeforeItWasGiven(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	begin := newBegin()
+	e, err := s.effects().prepare(t.Context(), invocation(anotherCaller(begin)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.now = func() time.Time {
+		before := s.clock.now()
+		s.clock.advance(time.Second)
+		v := invocation(begin)
+		v.Window = 0
+		if _, err := s.effects().Do(t.Context(), s.db, v, placing(begin)); err != nil {
+			t.Error(err)
+		}
+		return before
+	}
+	known, effect, err := e.glance(t.Context(), s.db)
+	if !known {
+		t.Errorf("%+v", effect)
+	}
+	refused(t, err, machine.Gone)
 }
 
 // A key that was given up is taken over by an effect, and the writer of the store, which remembers the

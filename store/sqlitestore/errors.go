@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -15,37 +14,14 @@ var (
 	errReadOnly = errors.New("the file is read-only: give this user the right to write it and its directory, or choose another path")
 )
 
-// words are SQLite's own for its result codes. Every driver passes them on.
-var words = map[string]int{
-	"database is locked":               lib.SQLITE_BUSY,
-	"database table is locked":         lib.SQLITE_LOCKED,
-	"database or disk is full":         lib.SQLITE_FULL,
-	"attempt to write a readonly":      lib.SQLITE_READONLY,
-	"access permission denied":         lib.SQLITE_PERM,
-	"unable to open database file":     lib.SQLITE_CANTOPEN,
-	"file is not a database":           lib.SQLITE_NOTADB,
-	"disk I/O error":                   lib.SQLITE_IOERR,
-	"database disk image is malformed": lib.SQLITE_CORRUPT,
-}
-
-// extendedCode returns SQLite's result code of an error, 0 for another kind of error. Of drivers that do not tell it as
-// ours does, it is a primary one, found by SQLite's words.
+// extendedCode returns SQLite's result code of an error, 0 for another kind of error.
 func extendedCode(err error) int {
 	var coded interface {
 		error
 		Code() int
 	}
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &coded):
+	if errors.As(err, &coded) {
 		return coded.Code()
-	}
-	said := err.Error()
-	for words, code := range words {
-		if strings.Contains(said, words) {
-			return code
-		}
 	}
 	return 0
 }
@@ -54,7 +30,7 @@ func extendedCode(err error) int {
 func code(err error) int { return extendedCode(err) & 0xff }
 
 // busy reports whether somebody else holds a lock.
-func busy(err error) bool { return code(err) == lib.SQLITE_BUSY || code(err) == lib.SQLITE_LOCKED }
+func busy(err error) bool { return code(err) == lib.SQLITE_BUSY }
 
 // stale reports whether a transaction cannot write because it has read, and another has written since.
 func stale(err error) bool { return extendedCode(err) == lib.SQLITE_BUSY_SNAPSHOT }

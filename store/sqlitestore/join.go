@@ -26,8 +26,7 @@ func JoinSQL(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, acti
 // A transaction that is not immediate and has read something before it joins sees the file as it was then.
 // SQLite lets it write only if nobody else has written since (SQLITE_BUSY_SNAPSHOT). Else the error is
 // [store.ErrSerialization]: roll all of it back and run it again. To be spared that, join before anything is
-// read, or begin the transactions of the pool with BEGIN IMMEDIATE (in most DSNs: _txlock=immediate). A driver that does
-// not tell this from a lock that somebody holds makes it [store.ErrUnavailable], after the busy timeout.
+// read, or begin the transactions of the pool with BEGIN IMMEDIATE (_txlock=immediate in its DSN).
 //
 // Whether a commit that failed has happened is for the caller to find out: by calling again, which is
 // answered with the answer if there is one. Who waits for the key in this process asks again after a while.
@@ -42,9 +41,6 @@ func (e Effects) JoinSQL(ctx context.Context, tx *sql.Tx, invocation *store.Invo
 	})
 	if stale(err) {
 		return store.Effect{}, fmt.Errorf("%w: it has read before it joined, and another has written since: join before anything is read, or begin it with BEGIN IMMEDIATE: %w", store.ErrSerialization, err)
-	}
-	if busy(err) {
-		err = fmt.Errorf("try again, or, if the transaction has read before it joined, roll it back and begin it with BEGIN IMMEDIATE: %w", err)
 	}
 	if err == nil {
 		err = p.check(ctx, tx)

@@ -66,6 +66,7 @@ type Store struct {
 	writer   *writer
 	watchers watchers
 	requests sync.Pool
+	library  func() (string, error) // which SQLite this is, asked once
 
 	closing   chan struct{} // closed when Close begins
 	closeOnce sync.Once
@@ -91,7 +92,7 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	}
 	s := &Store{
 		path: path, now: options.Clock, created: status.created, closing: make(chan struct{}),
-		readers: make(chan *reader, options.Readers),
+		readers: make(chan *reader, options.Readers), library: sync.OnceValues(library),
 	}
 	s.requests.New = func() any { return newRequest() }
 	if err := s.connect(options); err != nil {

@@ -41,6 +41,8 @@ var (
 
 	//go:embed query/effect_lock.sql
 	effectLockSQL string
+	//go:embed query/library.sql
+	librarySQL string
 )
 
 // nullable writes an instant that may be missing.

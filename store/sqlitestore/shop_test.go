@@ -104,7 +104,7 @@ func invocation(b machine.Begin) *store.Invocation {
 func refused(t testing.TB, err error, want machine.Outcome) *store.Refusal {
 	t.Helper()
 	var refusal *store.Refusal
-	if !errors.As(err, &refusal) || refusal.Reply.Outcome != want {
+	if !errors.As(err, &refusal) || refusal.Reply.Outcome != want || errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("%v, want a refusal as %v", err, want)
 	}
 	return refusal

@@ -17,14 +17,17 @@
 // # Effects
 //
 // A program whose tables are in the same file lets an action's writes commit together with its record: [Do],
-// or [JoinSQL] in a transaction that it has already. They use the program's own pool, and hold the file's write lock while the
-// action runs. Meanwhile commands that write wait, and replays go on.
+// or [JoinSQL] in a transaction that it has already. They use the program's own pool, and hold the file's
+// write lock while the action runs. Meanwhile commands that write wait, and replays go on.
 //
 // # Several processes
 //
 // Any number of processes on one machine may use a file; SQLite's lock lets one group write at a time.
 // The file must be on a local disk: the write-ahead log does not work over a network file system. The
 // clock is the machine's, read after the lock is held.
+//
+// In one process only one SQLite library may use the file, which is modernc.org/sqlite: the locks of two do
+// not exclude each other there, and commits get lost.
 //
 // # What is in the file
 //

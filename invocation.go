@@ -24,6 +24,12 @@ type invocation struct {
 	failure error         // of the last command that got no reply
 	pauses  int           // in a row, for the back-off
 
+	// Of a duplicate that waits: the revision of which it last awaited a change, whether the store said that
+	// there was one, and how often it has napped since.
+	awaited uint64
+	woken   bool
+	naps    int
+
 	// What the action came to, for the command that records it.
 	response machine.Response
 	reason   string
@@ -165,29 +171,39 @@ func (v *invocation) pause(ctx context.Context) {
 	wait(ctx, nil, limit/2+rand.N(limit/2+1))
 }
 
-// await waits until the record may have changed, at most for d.For, polling where the store wakes nobody.
+// await waits until the record may have changed, at most for d.For. A store that wakes nobody is asked ever
+// more rarely, and so is one that wakes for nothing, because it cannot read the record, say.
 func (v *invocation) await(ctx context.Context, d flow.Directive) {
 	limit := max(d.For, time.Millisecond)
-	if w := v.guard.watcher; w != nil {
-		changed, stop := w.Watch(v.Candidates[d.Candidate].Scope, d.Revision)
-		defer stop()
-		// Some stores wake only their own process, and a wake-up can be missed.
-		wait(ctx, changed, min(limit, watchedPoll))
+	if d.Revision != v.awaited {
+		v.naps, v.woken = 0, false
+	}
+	w := v.guard.watcher
+	if w == nil || v.woken {
+		v.naps = min(v.naps+1, 7)
+		wait(ctx, nil, min(limit, firstPause<<v.naps))
+	}
+	v.awaited = d.Revision
+	if w == nil {
 		return
 	}
-	v.pauses = min(v.pauses+1, 7)
-	wait(ctx, nil, min(limit, firstPause<<v.pauses))
+	changed, stop := w.Watch(v.Candidates[d.Candidate].Scope, d.Revision)
+	defer stop()
+	// Some stores wake only their own process, and a wake-up can be missed.
+	v.woken = wait(ctx, changed, min(limit, watchedPoll))
 }
 
 const watchedPoll = 250 * time.Millisecond
 
-// wait returns when ctx ends, something changed, or the time is over.
-func wait(ctx context.Context, changed <-chan struct{}, d time.Duration) {
+// wait returns when ctx ends, something changed, or the time is over. It reports whether something changed.
+func wait(ctx context.Context, changed <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-ctx.Done():
 	case <-changed:
+		return true
+	case <-ctx.Done():
 	case <-timer.C:
 	}
+	return false
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/faultstore"
 	"github.com/reprise-dev/reprise/store/memstore"
 )
 
@@ -51,6 +53,50 @@ func TestDuplicatesWaitForTheAnswer(t *testing.T) {
 				all.Wait()
 				if runs.Load() != 1 {
 					t.Errorf("ran %d times", runs.Load())
+				}
+			})
+		})
+	}
+}
+
+// restless wakes who waits all the time.
+type restless struct {
+	store.Store
+	store.SecretKeeper
+}
+
+func (r restless) Close() error { return r.Store.Close() }
+
+func (restless) Watch(machine.Scope, uint64) (<-chan struct{}, func()) {
+	changed := make(chan struct{})
+	close(changed)
+	return changed, func() {}
+}
+
+// TestWhoWaitsAsksEverMoreRarely: whether a store wakes nobody, or wakes for nothing, because it cannot read the
+// record, say, a duplicate that waits does not keep it busy.
+func TestWhoWaitsAsksEverMoreRarely(t *testing.T) {
+	t.Parallel()
+	for name, wrap := range map[string]func(*memstore.Store) store.Store{
+		"wakes nobody":      func(m *memstore.Store) store.Store { return unwatched{m, m} },
+		"wakes for nothing": func(m *memstore.Store) store.Store { return restless{m, m} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g, s := guardOver(t, wrap(memstore.New(nil)), nil, reprise.Policy{Wait: time.Minute})
+				defer closeGuard(t, g)
+				call := order(name)
+				var first sync.WaitGroup
+				first.Go(func() { _, _ = g.Do(context.Background(), call, lasting(9*time.Second)) }) // less than a renewal takes
+				synctest.Wait()
+				s.SetPlan(faultstore.None) // counts anew
+				if _, err := g.Do(t.Context(), call, lasting(0)); err != nil {
+					t.Error(err)
+				}
+				first.Wait()
+				if asked := s.Commands(); asked > 40 {
+					t.Errorf("asked %d times in 9 seconds", asked)
 				}
 			})
 		})

@@ -26,8 +26,11 @@ func New(inner store.Store, plan Plan) *Store {
 	return &Store{inner: inner, plan: plan}
 }
 
-// SetPlan replaces the plan and starts to count from 1 again.
+// SetPlan replaces the plan and starts to count from 1 again; nil is [None].
 func (s *Store) SetPlan(plan Plan) {
+	if plan == nil {
+		plan = None
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plan, s.applied = plan, 0

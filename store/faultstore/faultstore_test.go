@@ -200,6 +200,10 @@ func TestSetPlanCountsAnew(t *testing.T) {
 	if _, err := s.Apply(t.Context(), claim); !errors.Is(err, store.ErrUnavailable) || s.Commands() != 1 {
 		t.Fatalf("%v, counted %d", err, s.Commands())
 	}
+	s.SetPlan(nil)
+	if _, err := s.Apply(t.Context(), claim); err != nil || s.Commands() != 1 {
+		t.Fatalf("%v, counted %d", err, s.Commands())
+	}
 }
 
 // A caller that sends the same command again learns the truth, whether or not the first was applied.

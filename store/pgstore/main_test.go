@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
+	"github.com/reprise-dev/reprise/internal/killtest"
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 // child returns the test binary as another process.
-func child(t *testing.T, what, dsn string, digest machine.Digest) *exec.Cmd {
+func child(t testing.TB, what, dsn string, digest machine.Digest) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], dsn, digest.String())
 	cmd.Env = append(os.Environ(), childEnv+"="+what)
@@ -97,8 +97,7 @@ func childMigrate(dsn string, _ machine.Digest) error {
 	return err
 }
 
-// childOrders places orders, each under a key of its own, until it is killed, and says which were
-// acknowledged.
+// childOrders places orders until it is killed.
 func childOrders(dsn string, _ machine.Digest) error {
 	a, err := parseAddress(dsn)
 	if err != nil {
@@ -108,27 +107,7 @@ func childOrders(dsn string, _ machine.Digest) error {
 	if err != nil {
 		return err
 	}
-	acknowledged, failed := make(chan machine.Digest), make(chan error)
-	for range 4 {
-		go func() {
-			for {
-				begin := newBegin()
-				_, err := Do(context.Background(), pool, invocation(begin), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
-					return placeOrder(ctx, tx, begin.Scope.Digest)
-				})
-				if err != nil {
-					failed <- err
-				}
-				acknowledged <- begin.Scope.Digest
-			}
-		}()
-	}
-	for {
-		select {
-		case digest := <-acknowledged:
-			fmt.Println(digest)
-		case err := <-failed:
-			return err
-		}
-	}
+	return killtest.Place(context.Background(), os.Stdout, func(ctx context.Context, key string) error {
+		return orderUnder(ctx, pool, key)
+	})
 }

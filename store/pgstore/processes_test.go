@@ -2,12 +2,17 @@ package pgstore
 
 import (
 	"bufio"
+	"context"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/reprise-dev/reprise/internal/killtest"
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 )
@@ -79,61 +84,48 @@ func TestManyProcessesMigrateAnEmptyDatabase(t *testing.T) {
 	}
 }
 
-// kills is how often a process is killed. REPRISE_PROVE=1 makes it many.
-func kills() int {
-	if os.Getenv("REPRISE_PROVE") == "1" {
-		return 1000
-	}
-	return 20
-}
-
-// A process that places orders is killed again and again. There is one order for each key with an answer,
-// every acknowledged key has one, and nothing is half done.
+// A process that places orders is killed again and again. There is one order for each key that was tried, and
+// nothing is half done.
 func TestKilledEffectsAreDoneOnceOrNotAtAll(t *testing.T) {
 	t.Parallel()
-	d := newDatabase(t)
-	d.exec(ordersTable)
-	conn := d.connect()
-	for round := range kills() {
-		acknowledged := killedAfter(t, child(t, "orders", d.dsn, machine.Digest{1}), 1+round%7)
-		for _, digest := range acknowledged {
-			var orders int
-			if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM orders WHERE key = $1", digest.String()).Scan(&orders); err != nil || orders != 1 {
-				t.Fatalf("%d orders for an acknowledged key: %v", orders, err)
-			}
-		}
-	}
-	var orders, keys, answers, open int
-	err := conn.QueryRow(t.Context(), "SELECT count(*), count(DISTINCT key), (SELECT count(*) FROM reprise.reprise_answered), (SELECT count(*) FROM reprise.reprise_open) FROM orders").
-		Scan(&orders, &keys, &answers, &open)
-	if err != nil || orders != keys || keys != answers || open != 0 {
-		t.Errorf("%d orders, %d keys with orders, %d answers, %d unfinished records: %v", orders, keys, answers, open, err)
-	}
+	killtest.Run(t, killedShop{newShop(t)})
 }
 
-// killedAfter kills a process once it has acknowledged a number of keys, and returns all it acknowledged.
-func killedAfter(t *testing.T, c *exec.Cmd, keys int) (acknowledged []machine.Digest) {
-	t.Helper()
-	stdout, err := c.StdoutPipe()
+type killedShop struct{ *shop }
+
+func (s killedShop) Process() *exec.Cmd { return child(s.TB, "orders", s.dsn, machine.Digest{1}) }
+
+func (s killedShop) Order(key string) error { return orderUnder(s.Context(), s.pool, key) }
+
+func (s killedShop) Orders(key string) (n int) {
+	s.Helper()
+	if err := s.pool.QueryRow(s.Context(), "SELECT count(*) FROM orders WHERE key = $1", key).Scan(&n); err != nil {
+		s.Fatal(err)
+	}
+	return n
+}
+
+func (s killedShop) Total() (total killtest.Total) {
+	s.Helper()
+	err := s.pool.QueryRow(s.Context(), "SELECT count(*), count(DISTINCT key), (SELECT count(*) FROM reprise.reprise_answered), (SELECT count(*) FROM reprise.reprise_open) FROM orders").
+		Scan(&total.Orders, &total.Keys, &total.Answers, &total.Unfinished)
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
+	return total
+}
+
+// orderUnder places an order under a key that is named by its digest. Whoever was killed holds its key until
+// the server has noticed.
+func orderUnder(ctx context.Context, pool *pgxpool.Pool, key string) error {
+	digest, err := machine.ParseDigest(key)
+	if err != nil {
+		return err
 	}
-	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		digest, err := machine.ParseDigest(lines.Text())
-		if err != nil {
-			continue // the line that the kill cut short
-		}
-		if acknowledged = append(acknowledged, digest); len(acknowledged) == keys {
-			if err := c.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := c.Wait(); err == nil || len(acknowledged) < keys {
-		t.Fatalf("the process acknowledged %d keys and ended: %v", len(acknowledged), err)
-	}
-	return acknowledged
+	begin := newBegin()
+	begin.Scope.Digest = digest
+	_, err = Effects{Wait: time.Minute}.Do(ctx, pool, invocation(begin), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+		return placeOrder(ctx, tx, digest)
+	})
+	return err
 }

@@ -40,15 +40,24 @@ func wait[T any](c *conn, channel <-chan T) error {
 func (c *conn) lose(f fate) error {
 	var err error
 	if f.fault.hangs {
-		c.mu.Lock()
-		c.hung = true
-		c.mu.Unlock()
+		c.hang()
 	} else {
 		c.close()
 		err = errCut
 	}
 	c.struck(f)
 	return err
+}
+
+// hang lets nothing through any more. Nobody waits for a reply then.
+func (c *conn) hang() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hung = true
+	if len(c.unanswered) > 0 {
+		c.unanswered = nil
+		close(c.idle)
+	}
 }
 
 func (c *conn) struck(f fate) { c.proxy.tell(Event{Kind: Struck, Conn: c.id, N: f.n}) }

@@ -16,11 +16,13 @@ type conn struct {
 	ended          chan struct{} // and nothing of it runs any more
 
 	held []byte // of a request that is not complete; touched by the client's pump alone
+	sent int    // how much of it the server has, of a Flush
 	kept []byte // of a reply that is not complete and will be lost or late; by the server's alone
 
 	mu           sync.Mutex
 	conversation Conversation
-	unanswered   []fate // of requests that the server has, oldest first
+	unanswered   []fate        // of requests that the server has, oldest first
+	idle         chan struct{} // closed while there is none
 	hung         bool
 }
 
@@ -31,10 +33,12 @@ type fate struct {
 }
 
 func newConn(p *Proxy, client, server net.Conn) *conn {
-	return &conn{
+	c := &conn{
 		proxy: p, client: client, server: server, conversation: p.framing.Open(),
-		closed: make(chan struct{}), ended: make(chan struct{}),
+		closed: make(chan struct{}), ended: make(chan struct{}), idle: make(chan struct{}),
 	}
+	close(c.idle)
+	return c
 }
 
 // run carries bytes both ways until one side ends.
@@ -42,7 +46,7 @@ func (c *conn) run() {
 	var both sync.WaitGroup
 	both.Go(func() {
 		c.pump(c.client, func(b []byte) (int, Part) { return c.conversation.Client(b) }, c.fromClient)
-		_ = c.pass(c.server, c.held) // a request that the client itself cut
+		_ = c.pass(c.server, c.held[c.sent:]) // a request that the client itself cut
 		c.close()
 	})
 	both.Go(func() {
@@ -82,28 +86,30 @@ func (c *conn) pump(from net.Conn, split func([]byte) (int, Part), take func([]b
 
 // fromClient takes a unit that the client sent.
 func (c *conn) fromClient(unit []byte, part Part) error {
-	if part == Aside && len(c.held) == 0 {
+	if part == Aside && len(c.held) == c.sent {
 		return c.pass(c.server, unit)
 	}
 	c.held = append(c.held, unit...)
-	if part == Within || part == Aside {
-		return nil
+	switch part {
+	case Flush:
+		unsent := c.held[c.sent:]
+		c.sent = len(c.held)
+		return c.pass(c.server, unsent)
+	case Last:
+		message, sent := c.held, c.sent
+		c.held, c.sent = nil, 0
+		return c.strikeRequest(message, sent)
 	}
-	request := c.held
-	c.held = nil
-	if part == Flush {
-		return c.pass(c.server, request)
-	}
-	return c.strikeRequest(request)
+	return nil
 }
 
-// strikeRequest lets happen to a complete request what the plan says.
-func (c *conn) strikeRequest(message []byte) error {
+// strikeRequest lets happen to a complete request what the plan says. The server has the first bytes of it
+// if there was a Flush.
+func (c *conn) strikeRequest(message []byte, sent int) error {
 	f := c.proxy.arrive(c.id, message)
 	switch {
 	case f.fault.loses == request:
-		_ = c.pass(c.server, f.fault.share(message))
-		return c.lose(f)
+		return c.loseRequest(f, message, sent)
 	case f.fault.hold != nil:
 		c.struck(f)
 		if err := wait(c, f.fault.hold); err != nil {
@@ -117,10 +123,46 @@ func (c *conn) strikeRequest(message []byte) error {
 			return err
 		}
 	}
+	c.owe(f)
+	return c.pass(c.server, message[sent:])
+}
+
+// loseRequest loses a request that may be one of several on their way: the client gets the replies to those
+// before it.
+func (c *conn) loseRequest(f fate, message []byte, sent int) error {
 	c.mu.Lock()
-	c.unanswered = append(c.unanswered, f)
+	idle := c.idle
 	c.mu.Unlock()
-	return c.pass(c.server, message)
+	if err := wait(c, idle); err != nil || c.isHung() {
+		return err
+	}
+	if share := f.fault.share(message); len(share) > sent {
+		_ = c.pass(c.server, share[sent:])
+	}
+	return c.lose(f)
+}
+
+// owe notes a request that the server is to answer.
+func (c *conn) owe(f fate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.unanswered) == 0 {
+		c.idle = make(chan struct{})
+	}
+	c.unanswered = append(c.unanswered, f)
+}
+
+// settle notes that the oldest request is answered, and the reply passed on if it is to be.
+func (c *conn) settle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.unanswered) == 0 {
+		return // it hangs since
+	}
+	c.unanswered = c.unanswered[1:]
+	if len(c.unanswered) == 0 {
+		close(c.idle)
+	}
 }
 
 // fromServer takes a unit that the server sent. It is passed on at once unless it is a part of a reply
@@ -132,10 +174,10 @@ func (c *conn) fromServer(unit []byte, part Part) error {
 		return c.pass(c.client, unit)
 	}
 	f := c.unanswered[0]
-	if part == Last {
-		c.unanswered = c.unanswered[1:]
-	}
 	c.mu.Unlock()
+	if part == Last {
+		defer c.settle()
+	}
 
 	keeps := f.fault.loses == reply || f.fault.mute != nil
 	if keeps {

@@ -21,13 +21,15 @@ const (
 	reply
 )
 
-// RequestLost: the request never reaches the server, and the connection is cut.
+// RequestLost: the request never reaches the server, and the connection is cut. Requests before it on the
+// same connection are answered first; those behind it are lost too.
 func RequestLost() Fault { return Fault{loses: request} }
 
 // RequestCut: the first half of the request reaches the server, then the connection is cut.
 func RequestCut() Fault { return Fault{loses: request, half: true} }
 
 // ReplyLost: the server has answered, the reply does not reach the client, and the connection is cut.
+// Requests behind it on the same connection may have reached the server, and are not answered.
 func ReplyLost() Fault { return Fault{loses: reply} }
 
 // ReplyCut: the server has answered, the first half of the reply reaches the client, then the connection

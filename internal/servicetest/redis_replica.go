@@ -13,14 +13,21 @@ import (
 // server has when it is returned.
 func (s *RedisServer) Replica() *RedisServer {
 	s.t.Helper()
-	r, err := startReplica(s.redis)
+	return s.ReplicaThrough(s.Addr())
+}
+
+// ReplicaThrough is as Replica, but the replica reaches the server at another address, host:port: that of
+// a proxy.
+func (s *RedisServer) ReplicaThrough(addr string) *RedisServer {
+	s.t.Helper()
+	r, err := startReplica(s.redis, addr)
 	replica := ownedRedis(s.t, r, err)
 	replica.AwaitSync(s)
 	return replica
 }
 
-func startReplica(master *redis) (*redis, error) {
-	host, port, err := net.SplitHostPort(master.address())
+func startReplica(master *redis, addr string) (*redis, error) {
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +40,9 @@ func (s *RedisServer) Promote() {
 	s.Do("REPLICAOF", "NO", "ONE")
 }
 
-// Follow makes the server a replica of the one at addr, host:port, which may be the address of a proxy. It
-// loses what it has, and returns when it has got what the other has.
+// Follow makes the server a replica of the one at addr, host:port, or behind a proxy there. Both must come
+// of one Replica, which makes their passwords the same. The server loses what it has, and has got what the
+// other has when Follow returns.
 func (s *RedisServer) Follow(addr string) {
 	s.t.Helper()
 	host, port, err := net.SplitHostPort(addr)

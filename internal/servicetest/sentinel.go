@@ -42,7 +42,7 @@ func NewSentinel(t testing.TB, o SentinelOptions) *Sentinel {
 	t.Helper()
 	master := NewRedis(t, o.Node)
 	s := &Sentinel{t: t, servers: []*RedisServer{master}}
-	replicas := startTogether(t, max(o.Replicas, 1), func() (*redis, error) { return startReplica(master.redis) })
+	replicas := startTogether(t, max(o.Replicas, 1), func() (*redis, error) { return startReplica(master.redis, master.Addr()) })
 	s.servers = append(s.servers, replicas...)
 	s.sentinels = startTogether(t, sentinelCount, func() (*redis, error) { return startSentinel(master.redis) })
 	s.AwaitReady()

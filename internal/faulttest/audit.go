@@ -1,33 +1,50 @@
 package faulttest
 
 import (
+	"context"
 	"errors"
 
 	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // audit asks for every key of a run once more, when nothing goes wrong any more, as clients do that were
-// not told yet: on the handle that was broken, which must work again. Afterwards each key has had its
+// not told yet: on the handle that was broken, which must work again, or, if its process has died, on that of
+// the next one. Afterwards each key has had its
 // effect once, and its answer. With late, something that was sent may be done later than anybody reckons with.
-func (s *stage) audit(policy reprise.Policy, p troupe, late bool) {
-	left := late || s.dead()
-	s.fault = 0
+func (s *stage) audit(policy reprise.Policy, p *troupe, dead, late bool) {
+	slow := s.timedOut()
+	s.fault, s.subject = 0, p.subject
 	p.subject.Wire.Break(0, 0)
-	s.store = &recorder{p.handle, s.history, s.report}
+	s.store = &recorder{p.handle, s.history, s.report, nil}
 	policy.Lease, policy.CommandTimeout, policy.Wait = 0, 0, 0
 	g := s.guard(policy)
 	for _, k := range s.pages {
-		s.auditKey(g, k, left)
+		s.auditKey(g, k, late || dead || slow[k])
 	}
 	s.leave()
-	truth := &recorder{p.truth, s.history, s.report}
+	truth := &recorder{p.truth, s.history, s.report, nil}
 	for digest := range s.digests { // the last word on each record belongs to the history
 		truth.look(s.ctx, machine.Scope{Operation: operation, SecretVersion: 1, Digest: digest})
 	}
 	for _, breach := range s.history.check(late) {
 		s.report.breach("%s", breach)
 	}
+}
+
+// timedOut returns the keys of which a claim was not answered in time. It may be done later than anybody
+// reckons with.
+func (s *stage) timedOut() map[*page]bool {
+	slow := map[*page]bool{}
+	for _, x := range s.history.exchanges() {
+		if kind := x.command.Kind(); kind == machine.KindClaim || kind == machine.KindBegin {
+			if errors.Is(x.err, store.ErrIndeterminate) && errors.Is(x.err, context.DeadlineExceeded) {
+				slow[s.pageOf(x.command.Target().Digest)] = true
+			}
+		}
+	}
+	return slow
 }
 
 // auditKey asks for one key. If left is set, what was sent for it may have been done by somebody who is

@@ -54,14 +54,20 @@ var kinds = []struct {
 	{reprise.ErrExpired, false}, {reprise.ErrNotKept, false},
 }
 
+// start begins the part that cannot be undone.
+func start(ctx context.Context, run *reprise.Run) error { return run.Start(ctx) }
+
 // send makes one call, and judges what it is told.
-func (s *stage) send(g *reprise.Guard, p *page, d deed) told {
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+func (s *stage) send(g *reprise.Guard, p *page, d deed) told { return s.sendOpening(g, p, start, d) }
+
+// sendOpening is send, with something to do before the part that cannot be undone.
+func (s *stage) sendOpening(g *reprise.Guard, p *page, opening func(context.Context, *reprise.Run) error, d deed) told {
+	ctx, cancel := context.WithTimeout(s.ctx, s.patience)
 	defer cancel()
 	ran := false
 	outcome, err := g.Do(ctx, p.call, func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
 		s.met(run.Digest(), p)
-		if err := run.Start(ctx); err != nil {
+		if err := opening(ctx, run); err != nil {
 			return reprise.Response{}, reprise.NoEffect(err)
 		}
 		ran = true
@@ -70,7 +76,7 @@ func (s *stage) send(g *reprise.Guard, p *page, d deed) told {
 		return d(ctx, run, p)
 	})
 	if ctx.Err() != nil && s.ctx.Err() == nil {
-		s.report.breach("%s: a caller waited for %v, and would have waited for ever: %v", p.call.Key, patience, err)
+		s.report.breach("%s: a caller waited for %v, and would have waited for ever: %v", p.call.Key, s.patience, err)
 	}
 	return s.judge(p, outcome, err, ran)
 }
@@ -146,7 +152,16 @@ func (s *stage) ask(g *reprise.Guard, p *page, d deed) told {
 	return s.retry(func() told { return s.send(g, p, d) })
 }
 
-func (s *stage) retry(send func() told) (last told) {
+func (s *stage) retry(send func() told) told {
+	last := s.persist(send)
+	if !s.dead() {
+		s.note(last.verdict)
+	}
+	return last
+}
+
+// persist is retry without a note.
+func (s *stage) persist(send func() told) (last told) {
 	for range tries {
 		if s.dead() {
 			return last
@@ -155,7 +170,6 @@ func (s *stage) retry(send func() told) (last told) {
 			break
 		}
 	}
-	s.note(last.verdict)
 	return last
 }
 

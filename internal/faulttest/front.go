@@ -13,22 +13,20 @@ import (
 
 // front is the wire of every store: its own methods. Each call is an I/O.
 type front struct {
-	*faultstore.Store // breaks commands as the plan below says
-
-	mu      sync.Mutex
-	plan    func(n int) Fault
-	count   int
-	struck  bool
-	release chan struct{} // closed by Release
-	late    sync.WaitGroup
+	*faultstore.Store // breaks commands as the plan says
+	*Plan
+	late sync.WaitGroup
 }
 
 var errLost = errors.New("lost by a test")
 
 func newFront(inner store.Store) *front {
-	f := &front{plan: breaking(0, 0), release: make(chan struct{})}
+	f := &front{Plan: NewPlan(
+		[]Fault{Refused, RequestLost, ReplyLost, Twice, Copied, Held, Died, DiedAfter},
+		[]Fault{Refused, RequestLost, ReplyLost},
+	)}
 	f.Store = faultstore.New(inner, func(int, machine.Command) faultstore.Fault {
-		switch fault, release := f.next(); fault {
+		switch fault, release := f.Next(); fault {
 		case Refused:
 			return faultstore.Refused()
 		case RequestLost, Died:
@@ -47,61 +45,17 @@ func newFront(inner store.Store) *front {
 	return f
 }
 
-// Faults implements [Wire].
-func (*front) Faults() []Fault {
-	return []Fault{Refused, RequestLost, ReplyLost, Twice, Copied, Held, Died, DiedAfter}
-}
-
 // Break implements [Wire].
-func (f *front) Break(n int, fault Fault) { f.follow(breaking(n, fault)) }
-
-// Storm implements [Wire].
-func (f *front) Storm(seed uint64, oneOf int) {
-	f.follow(storming(seed, oneOf, Refused, RequestLost, ReplyLost))
-}
-
-func (f *front) follow(plan func(n int) Fault) {
+func (f *front) Break(n int, fault Fault) {
 	f.Release()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.plan, f.count, f.struck, f.release = plan, 0, false, make(chan struct{})
-}
-
-// IOs implements [Wire].
-func (f *front) IOs() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.count
-}
-
-// Struck implements [Wire].
-func (f *front) Struck() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.struck
+	f.Plan.Break(n, fault)
 }
 
 // Release implements [Wire].
 func (f *front) Release() {
-	f.mu.Lock()
-	select {
-	case <-f.release:
-	default:
-		close(f.release)
-	}
-	f.mu.Unlock()
-	f.Store.Settle()
+	f.Plan.Release()
+	f.Settle()
 	f.late.Wait()
-}
-
-// next counts an I/O and says what goes wrong with it.
-func (f *front) next() (Fault, <-chan struct{}) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.count++
-	fault := f.plan(f.count)
-	f.struck = f.struck || fault != 0
-	return fault, f.release
 }
 
 // errand does something beside the commands, unless a fault has its way with it. A copy of it would be
@@ -112,7 +66,7 @@ func errand[R any, I any](f *front, ctx context.Context, work func(ctx context.C
 	if !ok {
 		return none, store.ErrUnsupported
 	}
-	fault, release := f.next()
+	fault, release := f.Next()
 	switch fault {
 	case Refused:
 		return none, store.Unavailable(errLost)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -121,10 +122,18 @@ type recorder struct {
 	inner   store.Store
 	history *history
 	report  *report
+	// calm says that nothing goes wrong any more: then a command may take its time, on a machine that is
+	// busy, although those who wait for nothing have little patience.
+	calm *atomic.Bool
 }
 
 // Apply implements [store.Store].
 func (r *recorder) Apply(ctx context.Context, c machine.Command) (machine.Reply, error) {
+	if r.calm != nil && r.calm.Load() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeout)
+		defer cancel()
+	}
 	x := r.history.begin(c)
 	reply, err := r.inner.Apply(ctx, c)
 	r.history.finish(x, reply, err)

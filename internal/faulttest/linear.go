@@ -133,8 +133,11 @@ func (in *input) step(before states) states {
 	for _, s := range before {
 		if !in.doubtful {
 			next, want := machine.Step(s.record, in.command, in.reply.At.Time())
-			if sameReply(want, in.reply) {
+			switch {
+			case sameReply(want, in.reply):
 				after = after.with(s.to(next))
+			case in.hit && answersFirst(in.reply, want):
+				after = after.with(s)
 			}
 			continue
 		}
@@ -145,6 +148,17 @@ func (in *input) step(before states) states {
 		}
 	}
 	return after
+}
+
+// answersFirst reports whether a command that was done before is answered as if it had just been done. A
+// store that has lost the reply, and finds what the command leads to, cannot tell whether an equal one was
+// first; and it makes no difference to anybody.
+func answersFirst(got, want machine.Reply) bool {
+	switch want.Outcome {
+	case machine.ReplayedAcquire, machine.AlreadyStarted, machine.AlreadyRenewed, machine.AlreadyCompleted, machine.AlreadyFailed, machine.AlreadySettled:
+		return got.Outcome.Applied() && got.Revision == want.Revision && got.Attempt == want.Attempt && got.LeaseEnd == want.LeaseEnd
+	}
+	return false
 }
 
 // to returns the state of a record that Step made of this one's.

@@ -38,7 +38,7 @@ func (w *network) Break(n int, fault Fault) {
 
 // Storm implements [Wire].
 func (w *network) Storm(seed uint64, oneOf int) {
-	w.follow(storming(seed, oneOf, RequestLost, ReplyLost, RequestCut, ReplyCut))
+	w.follow(storming(seed, oneOf, []Fault{RequestLost, ReplyLost, RequestCut, ReplyCut}))
 }
 
 func onNet(fault Fault, release <-chan struct{}) faultnet.Fault {

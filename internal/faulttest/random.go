@@ -40,21 +40,22 @@ func (r *random) scope(key int) machine.Scope {
 
 // random lets clients send random commands, while I/Os fail at random, or while a trouble comes and goes.
 // It returns what was found, and counts what came of the commands.
-func (p troupe) random(ctx context.Context, seed uint64, round int, handles []store.Store, tr *Trouble, met map[string]int) string {
+func (p *troupe) random(ctx context.Context, seed uint64, round int, handles []store.Store, tr *Trouble, met map[string]int) string {
 	made, rep, h := &random{seed: seed, round: round}, &report{}, &history{}
 	var now atomic.Int64
 	h.phase = func() phase { return phase(now.Load()) % 2 }
 	all := make([]store.Store, len(handles))
 	for i, handle := range handles {
-		all[i] = &recorder{handle, h, rep}
+		all[i] = &recorder{handle, h, rep, nil}
 	}
-	truth := &recorder{p.truth, h, rep}
+	truth := &recorder{p.truth, h, rep, nil}
 	truth.look(ctx, made.scope(0))
 	commanders := make([]*commander, clients)
 	for i := range commanders {
 		commanders[i] = newCommander(seed+uint64(round), i)
 	}
 	for half := range 2 {
+		applied := h.await(func(x exchange) bool { return x.err == nil && x.reply.Outcome.Applied() })
 		var busy sync.WaitGroup
 		begun := make(chan struct{})
 		if tr == nil {
@@ -65,6 +66,7 @@ func (p troupe) random(ctx context.Context, seed uint64, round int, handles []st
 			busy.Go(func() { c.client(ctx, all[i%len(all)], made, begun) })
 		}
 		if tr != nil {
+			somebody(applied)
 			harmed := h.await(func(x exchange) bool { return x.err != nil })
 			now.Add(1)
 			tr.Begin()
@@ -100,12 +102,12 @@ func result(x exchange) string {
 	return x.reply.Outcome.String()
 }
 
-// somebody waits until one was harmed, but not for long: what has room on a full disk is not.
-func somebody(harmed <-chan struct{}) {
+// somebody waits until something has happened to one of the clients, but not for long: it need not.
+func somebody(has <-chan struct{}) {
 	late := time.NewTimer(lifetime)
 	defer late.Stop()
 	select {
-	case <-harmed:
+	case <-has:
 	case <-late.C:
 	}
 }
@@ -164,7 +166,7 @@ func (c *commander) insist(ctx context.Context, s store.Store, command machine.C
 
 // histories checks one random history after the other, with failing I/Os, or with the troubles one after
 // the other if there are any.
-func (p troupe) histories(ctx context.Context, r reporter, seed uint64, rounds int, handles []store.Store, troubles []Trouble) {
+func (p *troupe) histories(ctx context.Context, r reporter, seed uint64, rounds int, handles []store.Store, troubles []Trouble) {
 	met := map[string]int{}
 	order := rand.New(rand.NewPCG(seed, 2))
 	for round := range rounds {

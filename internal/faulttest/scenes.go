@@ -2,6 +2,7 @@ package faulttest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -38,13 +39,14 @@ var scenes = [...]scene{
 	{"late start", reprise.Policy{LateStart: true}, playLateStart, []string{noEffect, "ran", "replayed"}},
 	{"a claim is left", reprise.Policy{LateStart: true}, playLeftClaim, []string{"acquired", inProgress, "ran", "replayed"}},
 	{"a claim is resumed", reprise.Policy{}, playResumed, []string{"acquired", "ran", "replayed"}},
+	{"a claim is resumed by two", reprise.Policy{LateStart: true}, playResumedByTwo, []string{"acquired", unknown, "ran", "replayed"}},
 	{"a run is left", reprise.Policy{}, playLeftRun, []string{"acquired", inProgress, unknown, "settled", "ran"}},
 	{"a run is left that may rerun", reprise.Policy{Interruption: reprise.Rerun}, playLeftRerun, []string{"acquired", "ran", "replayed"}},
 	{"replaced while it runs", reprise.Policy{Interruption: reprise.Rerun}, playReplaced, []string{"ran", "replayed", "replayed"}},
 	{"settled while it runs", reprise.Policy{}, playSettledOwner, []string{unknown, "settled", "replayed", "replayed"}},
 	{"a duplicate waits", reprise.Policy{Wait: 10 * time.Second}, playWaiting, []string{"ran", "replayed"}},
 	{"renewed", reprise.Policy{Lease: 600 * time.Millisecond, CommandTimeout: 200 * time.Millisecond}, playRenewed, []string{"ran", "replayed"}},
-	{"expired and purged", reprise.Policy{}, playExpired, []string{"ran", "replayed", "ran", "replayed", expired, "forgotten", "purged", "ran", "ran"}},
+	{"expired and purged", reprise.Policy{}, playExpired, []string{"ran", "replayed", "ran", "replayed", unknown, expired, "forgotten", "purged", "ran", "ran", unknown}},
 }
 
 // playAnswer: a call, its retry in another process, and somebody else's request under the same key.
@@ -53,9 +55,11 @@ func playAnswer(s *stage, p reprise.Policy) {
 	s.ask(s.guard(p), k, answering)
 	other := s.guard(p)
 	s.ask(other, k, answering)
-	k.call.Payload = []byte("another request")
-	s.ask(other, k, answering)
-	k.call.Payload = []byte("k")
+	if k.confirmed() {
+		k.call.Payload = []byte("another request")
+		s.ask(other, k, answering)
+		k.call.Payload = []byte("k")
+	}
 	typed := s.key(p, "typed")
 	s.askJSON(other, typed)
 	s.askJSON(other, typed)
@@ -127,6 +131,27 @@ func playResumed(s *stage, p reprise.Policy) {
 	s.ask(g, k, answering)
 }
 
+// playResumedByTwo: two processes come back with one claim. The one that does not get to start does not speak
+// for the other.
+func playResumedByTwo(s *stage, p reprise.Policy) {
+	g, other, k := s.guard(p), s.guard(p), s.key(p, "k")
+	if v := s.claimed(g, k, false); v != nil {
+		k.call.Resume = reprise.Retained{Owner: v.Owner, Operation: v.Operation}
+	}
+	s.retry(func() told {
+		return s.sendOpening(g, k, func(ctx context.Context, run *reprise.Run) error {
+			s.retry(func() told {
+				return s.sendOpening(other, k, func(ctxOther context.Context, runOther *reprise.Run) error {
+					return errors.Join(run.Start(ctx), runOther.Start(ctxOther))
+				}, answering)
+			})
+			return run.Start(ctx)
+		}, answering)
+	})
+	k.call.Resume = reprise.Retained{}
+	s.ask(other, k, answering)
+}
+
 // playLeftRun: a process dies after its action has started, and before it had an effect.
 func playLeftRun(s *stage, p reprise.Policy) {
 	g, k := s.guard(p), s.key(p, "k")
@@ -182,11 +207,12 @@ func playWaiting(s *stage, p reprise.Policy) {
 		return x.err == nil && x.reply.Outcome == machine.InProgress && x.reply.State == machine.Executing
 	})
 	var duplicate sync.WaitGroup
+	var second told
 	s.ask(g, k, func(ctx context.Context, run *reprise.Run, p *page) (reprise.Response, error) {
 		gone := make(chan struct{})
 		duplicate.Go(func() {
 			defer close(gone)
-			s.ask(other, k, answering)
+			second = s.persist(func() told { return s.send(other, k, answering) })
 		})
 		select {
 		case <-waits:
@@ -195,6 +221,7 @@ func playWaiting(s *stage, p reprise.Policy) {
 		return answering(ctx, run, p)
 	})
 	duplicate.Wait()
+	s.note(second.verdict)
 }
 
 // playRenewed: an action that goes on until its lease was renewed.
@@ -222,6 +249,8 @@ func playExpired(s *stage, p reprise.Policy) {
 			return // there is nothing to expire
 		}
 	}
+	stuck := s.key(p, "stuck") // what is unknown does not expire
+	s.ask(g, stuck, failing)
 	s.advance(day)
 	one.expired()
 	other.expired()
@@ -236,4 +265,5 @@ func playExpired(s *stage, p reprise.Policy) {
 	s.purge()
 	s.ask(g, one, answering)
 	s.ask(g, other, answering)
+	s.ask(g, stuck, answering)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise"
@@ -33,6 +34,9 @@ type stage struct {
 	history *history
 	subject Subject
 	store   store.Store // what the guards use
+	// patience is how long anything may take before it is said to take for ever.
+	patience time.Duration
+	calm     atomic.Bool // nothing goes wrong any more
 
 	mu      sync.Mutex
 	pages   []*page
@@ -42,15 +46,19 @@ type stage struct {
 }
 
 // newStage returns a stage over a handle, whose wire breaks as it was told.
-func newStage(ctx context.Context, name string, fault Fault, subject Subject, handle store.Store) *stage {
-	s := &stage{ctx: ctx, name: name, fault: fault, report: &report{}, history: &history{}, subject: subject, digests: map[machine.Digest]*page{}}
+func (p *troupe) newStage(ctx context.Context, name string, fault Fault) *stage {
+	s := &stage{
+		ctx: ctx, name: name, fault: fault, report: &report{}, history: &history{}, subject: p.subject,
+		patience: p.patience, digests: map[machine.Digest]*page{},
+	}
+	wire := p.subject.Wire
 	s.history.phase = func() phase {
-		if subject.Wire.Struck() {
+		if wire.Struck() {
 			return mending
 		}
 		return sound
 	}
-	s.store = &recorder{handle, s.history, s.report}
+	s.store = &recorder{p.handle, s.history, s.report, &s.calm}
 	return s
 }
 
@@ -157,7 +165,7 @@ func (s *stage) note(what string) {
 
 // leave ends all guards: when what they do in the background is done, or at once if they are dead.
 func (s *stage) leave() {
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	ctx, cancel := context.WithTimeout(s.ctx, s.patience)
 	defer cancel()
 	dead := s.dead()
 	if dead {

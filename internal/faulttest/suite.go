@@ -36,6 +36,10 @@ type Subject struct {
 	Advance func(d time.Duration)
 	// Wire is what lies between the handles and the data. Nil: only whole commands can go wrong.
 	Wire Wire
+	// Died returns the database as the next process finds it, after the one with the handles has died in
+	// the middle of its I/O: what was not made durable may be gone. Nil: it is as it was, because
+	// somebody else keeps it.
+	Died func() Subject
 }
 
 // proving reports whether the long runs were asked for.
@@ -58,13 +62,13 @@ func Run(t *testing.T, k Kind) {
 	parts := []part{
 		{"commands", func(t *testing.T) {
 			cheap := k.Open(t).Wire == nil
-			everyIO(t, t, seedOf(t), proving() || cheap, func() troupe { return newTroupe(t, k.Open(t), true) })
+			everyIO(t.Context(), t, seedOf(t), proving() || cheap, func() *troupe { return newTroupe(t, k.Open(t), true) })
 		}},
 		{"wire", func(t *testing.T) {
 			if k.Open(t).Wire == nil {
 				t.Skip("the store has no wire: every I/O is a command")
 			}
-			everyIO(t, t, seedOf(t), proving(), func() troupe { return newTroupe(t, k.Open(t), false) })
+			everyIO(t.Context(), t, seedOf(t), proving(), func() *troupe { return newTroupe(t, k.Open(t), false) })
 		}},
 		{"histories", func(t *testing.T) {
 			p := newTroupe(t, k.Open(t), false)
@@ -140,26 +144,33 @@ type troupe struct {
 	subject Subject     // with the wire that is broken
 	handle  store.Store // over that wire
 	truth   store.Store // not over it
+	use     func(Subject)
+	// patience is how long anything may take before it is said to take for ever.
+	patience time.Duration
 }
 
 // newTroupe opens a database. If whole commands are to go wrong, or the store has no wire, there is one in
 // front of the store.
-func newTroupe(t *testing.T, s Subject, commands bool) troupe {
+func newTroupe(t *testing.T, s Subject, commands bool) *troupe {
 	t.Helper()
-	p := troupe{subject: s, handle: open(t, s.Open)}
-	p.truth = p.handle
-	if s.Aside != nil {
-		p.truth = open(t, s.Aside)
+	p := &troupe{patience: patience}
+	p.use = func(s Subject) {
+		p.subject, p.handle = s, open(t, s.Open)
+		p.truth = p.handle
+		if s.Aside != nil {
+			p.truth = open(t, s.Aside)
+		}
+		if commands || s.Wire == nil {
+			f := newFront(p.handle)
+			p.subject.Wire, p.subject.Died, p.handle = f, nil, f
+		}
 	}
-	if commands || s.Wire == nil {
-		f := newFront(p.handle)
-		p.subject.Wire, p.handle, p.truth = f, f, p.handle
-	}
+	p.use(s)
 	return p
 }
 
 // handles returns handles as several processes have them, over the wire.
-func (p troupe) handles(t *testing.T) []store.Store {
+func (p *troupe) handles(t *testing.T) []store.Store {
 	if _, alone := p.handle.(*front); alone {
 		return []store.Store{p.handle}
 	}

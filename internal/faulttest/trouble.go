@@ -71,10 +71,10 @@ const crowd = 4
 
 // endure lets callers be busy while a trouble begins and until it is over. Meanwhile they get honest errors,
 // in time; afterwards everything works again, and what was promised holds.
-func (p troupe) endure(ctx context.Context, tr Trouble) (found string) {
+func (p *troupe) endure(ctx context.Context, tr Trouble) (found string) {
 	p.subject.Wire.Break(0, 0)
 	policy := reprise.Policy{Lease: hardLease, CommandTimeout: hardTimeout}
-	s := newStage(ctx, tr.Name, 0, p.subject, p.handle)
+	s := p.newStage(ctx, tr.Name, 0)
 	var now atomic.Int64 // a phase
 	s.history.phase = func() phase { return phase(now.Load()) }
 	e := &endurance{stage: s, guard: s.guard(policy), policy: policy, phase: s.history.phase, told: make(chan hearing, 1000)}
@@ -88,7 +88,7 @@ func (p troupe) endure(ctx context.Context, tr Trouble) (found string) {
 
 	now.Store(int64(harmed))
 	tr.Begin()
-	e.wait("it harmed nobody:", func(t hearing) bool { return t.err != nil && t.began == harmed })
+	e.wait("it harmed nobody:", func(t hearing) bool { return errors.Is(t.err, reprise.ErrUnavailable) && t.began == harmed })
 	if tr.Mute {
 		e.until("nobody was told that his lease is over", released)
 	}
@@ -101,7 +101,7 @@ func (p troupe) endure(ctx context.Context, tr Trouble) (found string) {
 	callers.Wait()
 	e.long.Wait()
 	s.leave()
-	s.audit(policy, p, tr.Mute)
+	s.audit(policy, p, false, tr.Mute)
 	return s.report.found()
 }
 
@@ -113,6 +113,9 @@ type endurance struct {
 	phase  func() phase
 	told   chan hearing
 	long   sync.WaitGroup
+
+	mu     sync.Mutex
+	shared map[string]*page
 }
 
 // hearing is what one of the crowd was told.
@@ -122,13 +125,27 @@ type hearing struct {
 	err    error
 }
 
-// call makes one call after the other, each under a key of its own, and sends some of them again.
+// page returns the page of a key that two callers share: each makes its calls at about the same time.
+func (e *endurance) page(caller, n int) *page {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := fmt.Sprint(caller/2, "/", n)
+	if e.shared[name] == nil {
+		if e.shared == nil {
+			e.shared = map[string]*page{}
+		}
+		e.shared[name] = e.key(e.policy, name)
+	}
+	return e.shared[name]
+}
+
+// call makes one call after the other, each under a new key, and sends it again.
 func (e *endurance) call(caller int, stop <-chan struct{}) {
 	for n := 0; ; n++ {
-		k := e.key(e.policy, fmt.Sprint(caller, "/", n))
+		k := e.page(caller, n)
 		for try := range 3 {
 			began := e.phase()
-			err := e.send(e.guard, k, answering).err
+			err := e.send(e.guard, k, lingering).err
 			select {
 			case e.told <- hearing{caller, began, err}:
 			case <-stop:
@@ -146,9 +163,15 @@ func (e *endurance) call(caller int, stop <-chan struct{}) {
 	}
 }
 
+// lingering takes its time before it answers, so that duplicates meet it.
+func lingering(ctx context.Context, run *reprise.Run, p *page) (reprise.Response, error) {
+	pause(ctx, breath/4)
+	return answering(ctx, run, p)
+}
+
 // wait waits until every one of the crowd was told what fulfils a condition.
 func (e *endurance) wait(otherwise string, condition func(hearing) bool) {
-	late := time.NewTimer(patience)
+	late := time.NewTimer(e.patience)
 	defer late.Stop()
 	met := map[int]bool{}
 	for len(met) < crowd {
@@ -158,14 +181,14 @@ func (e *endurance) wait(otherwise string, condition func(hearing) bool) {
 				met[t.caller] = true
 			}
 		case <-late.C:
-			e.report.breach("%s only %d of %d callers were told so in %v", otherwise, len(met), crowd, patience)
+			e.report.breach("%s only %d of %d callers were told so in %v", otherwise, len(met), crowd, e.patience)
 			return
 		}
 	}
 }
 
 func (e *endurance) until(otherwise string, event <-chan struct{}) {
-	late := time.NewTimer(patience)
+	late := time.NewTimer(e.patience)
 	defer late.Stop()
 	for {
 		select {
@@ -173,7 +196,7 @@ func (e *endurance) until(otherwise string, event <-chan struct{}) {
 			return
 		case <-e.told: // nobody is to wait for us
 		case <-late.C:
-			e.report.breach("%s in %v", otherwise, patience)
+			e.report.breach("%s in %v", otherwise, e.patience)
 			return
 		}
 	}

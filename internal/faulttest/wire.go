@@ -1,7 +1,5 @@
 package faulttest
 
-import "math/rand/v2"
-
 // Fault is what goes wrong with one I/O.
 type Fault int
 
@@ -62,28 +60,4 @@ type Wire interface {
 	Struck() bool
 	// Release lets what is held or copied be done, and returns when it is.
 	Release()
-}
-
-// breaking is the plan by which the n-th I/O suffers a fault, and all after it if that was the end.
-func breaking(n int, fault Fault) func(int) Fault {
-	return func(i int) Fault {
-		switch {
-		case n > 0 && i == n:
-			return fault
-		case n > 0 && i > n && fault.fatal():
-			return Died
-		}
-		return 0
-	}
-}
-
-// storming is the plan by which one of so many suffers one of some faults.
-func storming(seed uint64, oneOf int, faults ...Fault) func(int) Fault {
-	choice := rand.New(rand.NewPCG(seed, 0))
-	return func(int) Fault {
-		if choice.IntN(oneOf) != 0 {
-			return 0
-		}
-		return faults[choice.IntN(len(faults))]
-	}
 }

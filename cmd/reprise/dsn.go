@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
 )
 
 // place is what a DSN names: where records are kept, and how.
@@ -16,8 +18,14 @@ type place struct {
 	class class
 	path  string // of a store inFile
 	// open opens the store. Where there must be one and is none, the error is [fs.ErrNotExist].
-	open   func(ctx context.Context, may access) (s store.Store, created bool, err error)
-	schema *schema // nil where there is none to look after
+	open func(ctx context.Context, may access) (s store.Store, created bool, err error)
+	// init makes a new store, and tells of it on out; nil where each process makes its own.
+	init func(ctx context.Context, secret secretSource, out io.Writer) error
+	// acceptLoss makes the store usable again after it has lost data, as an operator has decided; nil where a
+	// store does not keep track of that.
+	acceptLoss func(ctx context.Context, who, why string) (redisstore.Act, error)
+	schema     *schema // nil where there is none to look after
+	noSchema   string  // why there is none, and what to do instead
 }
 
 func (p *place) String() string { return p.shown }
@@ -76,6 +84,7 @@ func kinds() []kind {
 		{[]string{"memory"}, "memory:", memoryPlace},
 		{[]string{"sqlite"}, "sqlite:PATH", sqlitePlace},
 		{[]string{"postgres", "postgresql"}, "postgres://USER@HOST/DATABASE", postgresPlace},
+		{[]string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"}, "redis://USER@HOST/DATABASE", redisPlace},
 	}
 }
 

@@ -16,7 +16,7 @@ func newMigrateCommand(p process) *cobra.Command {
 		Long: "For a SQLite file this is for doing it beforehand, or for whoever reviews the SQL first: a process brings the schema up to\n" +
 			"date by itself when it starts. On a server nothing else does it, because the role of a service need not have the right.\n\n" +
 			"These commands never make a store: that is `reprise store init --new`. On a server `up` makes the schema where there is\n" +
-			"none, which is no store yet.",
+			"none, which is no store yet. Redis has no schema: there is nothing to do, and nothing is done.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -107,11 +107,11 @@ func newMigratePrintCommand(dsn *string) *cobra.Command {
 	return cmd
 }
 
-// placeWithSchema reads a DSN of what has a schema, and outlives the process.
+// placeWithSchema reads a DSN of what has a schema.
 func placeWithSchema(dsn string) (*place, error) {
 	p, err := parsePlace(dsn)
 	if err == nil && p.schema == nil {
-		err = usageError{errors.New("memory: has no schema and needs no beginning: each process that uses it makes its own")}
+		err = usageError{errors.New(p.noSchema)}
 	}
 	return p, err
 }

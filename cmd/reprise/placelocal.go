@@ -14,9 +14,11 @@ func memoryPlace(dsn, rest string) (*place, error) {
 	if rest != "" {
 		return nil, errors.New("memory: takes nothing after the colon")
 	}
-	return &place{shown: dsn, class: inMemory, open: func(context.Context, access) (store.Store, bool, error) {
-		return memstore.New(nil), true, nil
-	}}, nil
+	return &place{
+		shown: dsn, class: inMemory,
+		open:     func(context.Context, access) (store.Store, bool, error) { return memstore.New(nil), true, nil },
+		noSchema: "memory: has no schema and needs no beginning: each process that uses it makes its own",
+	}, nil
 }
 
 func sqlitePlace(dsn, path string) (*place, error) {
@@ -32,6 +34,7 @@ func sqlitePlace(dsn, path string) (*place, error) {
 			}
 			return s, s.Created(), nil
 		},
+		init: initFile,
 		schema: &schema{
 			status: func(ctx context.Context) (schemaStatus, error) {
 				s, err := sqlitestore.Status(ctx, path)

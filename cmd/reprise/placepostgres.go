@@ -14,7 +14,7 @@ func postgresPlace(dsn, _ string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{shown: parsed.String(), class: onServer}
+	p := &place{shown: parsed.String(), class: onServer, init: initSchema}
 	status := func(ctx context.Context) (schemaStatus, error) {
 		ctx, cancel := asking(ctx)
 		defer cancel()

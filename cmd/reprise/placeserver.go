@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -45,6 +46,20 @@ func newDeclared(s store.Store, p *place) store.Store {
 
 // Unwrap implements [store.Unwrapper].
 func (d *declared) Unwrap() store.Store { return d.Store }
+
+// Apply implements [store.Store]. What it says of a loss goes to the log, with the next step.
+func (d *declared) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	reply, err := d.Store.Apply(ctx, command)
+	if err != nil && d.place.acceptLoss != nil && errors.Is(err, store.ErrLost) {
+		err = fmt.Errorf("%w. When somebody has looked and decided: %s", err, d.place.accepting())
+	}
+	return reply, err
+}
+
+// accepting is the command line that accepts a loss.
+func (p *place) accepting() string {
+	return "reprise store init --accept-loss --who NAME --why REASON --store " + p.argument()
+}
 
 // Secrets implements [store.SecretKeeper].
 func (d *declared) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {

@@ -28,11 +28,7 @@ type secretSource struct {
 
 // newSecretSource refuses a secret that is missing or cannot be used, before the store is opened.
 func newSecretSource(p *place, file, value string) (secretSource, error) {
-	s := secretSource{place: p, file: file, variable: value}
-	if file != "" && value != "" {
-		return s, usageError{fmt.Errorf("there are two secrets, --secret-file and %s; keep the one under which the store was made", secretVariable)}
-	}
-	given, err := s.given(slog.New(slog.DiscardHandler))
+	s, given, err := givenSecret(p, file, value)
 	switch {
 	case err != nil:
 		return s, err
@@ -44,6 +40,16 @@ func newSecretSource(p *place, file, value string) (secretSource, error) {
 			`make one, once, with: (umask 077; echo "1 $(openssl rand -base64 32)" >reprise.secret)   or: export %s="$(openssl rand -base64 32)"`, p, secretVariable, secretVariable)}
 	}
 	return s, nil
+}
+
+// givenSecret returns the secret that somebody has named, nil where nobody has.
+func givenSecret(p *place, file, value string) (secretSource, *reprise.Secrets, error) {
+	s := secretSource{place: p, file: file, variable: value}
+	if file != "" && value != "" {
+		return s, nil, usageError{fmt.Errorf("there are two secrets, --secret-file and %s; keep the one under which the store was made", secretVariable)}
+	}
+	given, err := s.given(slog.New(slog.DiscardHandler))
+	return s, given, err
 }
 
 // beside is the file in which the secret is made together with the store, where none is named; "" if it
@@ -75,11 +81,20 @@ func (s secretSource) openStore(ctx context.Context) (*openedStore, error) {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrLost) {
-		return nil, fmt.Errorf("%s. A lost database makes every key new, and retries run again: restore it from a backup.\n"+
-			"If it is certain that nothing will be retried from before: reprise store init --new --store %s\n"+
-			"What was found: %w", found, s.place.argument(), err)
+		return nil, fmt.Errorf("%s. %s\nWhat was found: %w", found, s.place.remedies(), err)
 	}
 	return opened, err
+}
+
+// remedies says what can be done about a store that is not there, or no longer all of it.
+func (p *place) remedies() string {
+	if p.acceptLoss == nil {
+		return "A lost database makes every key new, and retries run again: restore it from a backup.\n" +
+			"If it is certain that nothing will be retried from before: reprise store init --new --store " + p.argument()
+	}
+	return "Keys whose records were lost are new, and their retries run again.\n" +
+		"If there has never been a store: reprise store init --new --store " + p.argument() + "\n" +
+		"If there was one, find out what took effect (docs/operating.md), and then: " + p.accepting()
 }
 
 // given returns the secrets of the file or variable that names them, or nil where neither does.

@@ -86,6 +86,7 @@ func (s *Store) step(ctx context.Context, t target, command machine.Command) (ma
 			return reply, nil
 		}
 		if next == found.record {
+			s.met(ctx, t, found, reply)
 			return reply, nil
 		}
 		if state, _ := found.record.Judge(found.now); state == machine.Absent {
@@ -191,6 +192,11 @@ func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage
 	return f, nil
 }
 
+// changing returns the keys for scripts that change a record.
+func (s *Store) changing(t target) []string {
+	return append(t.keys[:len(t.keys):len(t.keys)], s.names.awaited(t.digest))
+}
+
 // swap writes what a record became, or deletes it, and reports whether it was still the one that was found.
 func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Record) (bool, error) {
 	args := []string{string(t.generation[:]), string(identifyingPart(f.packed)), "", ""}
@@ -198,12 +204,19 @@ func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Recor
 		packed, life := pack(next, f.birth)
 		args[2], args[3] = rueidis.BinaryString(packed), strconv.FormatInt(s.milliseconds(f.birth)+life, 10)
 	}
-	n, err := s.scripts.swap.Exec(ctx, s.client, t.keys, args).AsInt64()
+	keys := s.changing(t)
+	if change := indexing(f, next); change != "" {
+		keys, args = append(keys, s.names.abandoned(t.bucket)), append(args, change)
+	}
+	n, err := s.scripts.swap.Exec(ctx, s.client, keys, args).AsInt64()
 	switch {
 	case err != nil:
 		return false, sent(ctx, err)
 	case n == replyLost:
 		return false, lostBucket(t.bucket)
+	}
+	if n == 1 {
+		s.watchers.wake(t.digest)
 	}
 	if n == 1 && next != nil && (next.State == machine.Claimed || next.State == machine.Executing) {
 		s.held.put(next, f.birth)

@@ -57,6 +57,7 @@ func (c *effectCall) run(ctx context.Context) (store.Effect, machine.Reply, erro
 		}
 		var reply machine.Reply
 		if begun, reply = take(f.record, &begin, f.now); begun == f.record || reply.Outcome == machine.Barred {
+			c.store.met(ctx, c.target, f, reply)
 			return c.answered(f.record, reply)
 		}
 		if state, _ := f.record.Judge(f.now); state == machine.Absent {
@@ -121,7 +122,8 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 		string(refusedBefore), string(refusedAfter), lasts(v.Retryable), string(abandonedBefore), string(abandonedAfter),
 		c.bound(begin.CreateBefore), c.bound(begin.CreateFrom),
 	}, c.args...)
-	message, err := c.effect.script.Exec(ctx, c.store.client, append(c.target.keys, c.keys...), args).ToMessage()
+	keys := append(c.target.keys[:len(c.target.keys):len(c.target.keys)], c.store.names.abandoned(c.target.bucket))
+	message, err := c.effect.script.Exec(ctx, c.store.client, append(keys, c.keys...), args).ToMessage()
 	return message, sent(ctx, err)
 }
 

@@ -69,7 +69,7 @@ func sent(ctx context.Context, err error) error {
 }
 
 // refused reports whether an error means that the server certainly ran nothing. An error reply is such a
-// one: every script writes once, as the last thing that it does.
+// one: every script writes the record once, and what it writes before, to an index, is harmless without it.
 func refused(err error) bool {
 	if _, ok := rueidis.IsRedisErr(err); ok {
 		return true

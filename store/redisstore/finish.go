@@ -27,7 +27,11 @@ func (s *Store) finish(ctx context.Context, t target, command machine.Command) (
 		life = strconv.FormatInt(livesOn(next.RememberUntil.Sub(at)), 10)
 	}
 	tail := appendTail(make([]byte, 0, 64+len(next.Response.Data)), next, at)
-	age, err := s.scripts.finish.Exec(ctx, s.client, t.keys, []string{
+	keys := s.changing(t)
+	if next.State == machine.Abandoned {
+		keys = append(keys, s.names.abandoned(t.bucket))
+	}
+	age, err := s.scripts.finish.Exec(ctx, s.client, keys, []string{
 		string(t.generation[:]), string(appendHead(nil, held.record.State, held.record)),
 		string(appendHead(nil, next.State, next)), rueidis.BinaryString(tail), life,
 		strconv.FormatInt(s.milliseconds(at)+nominalLife, 10), nominal,
@@ -42,6 +46,7 @@ func (s *Store) finish(ctx context.Context, t target, command machine.Command) (
 	if age == replyMoved {
 		return machine.Reply{}, false, nil
 	}
+	s.watchers.wake(t.digest)
 	_, reply = machine.Step(held.record, command, (held.birth + machine.Instant(age*1000)).Time())
 	return reply, true, nil
 }

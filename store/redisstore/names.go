@@ -39,3 +39,31 @@ func (n names) acts() string { return n.bucket(0) + "acts" }
 
 // secrets is a hash, from the version of a secret to what is known of it.
 func (n names) secrets() string { return n.bucket(0) + "secrets" }
+
+// abandoned is the index of a bucket.
+func (n names) abandoned(b int) string { return n.bucket(b) + "abandoned" }
+
+// awaited is there while somebody waits for a record to change: it holds the name of the channel to tell.
+func (n names) awaited(digest machine.Digest) string {
+	return n.bucket(bucketOf(digest)) + "w:" + string(digest[:])
+}
+
+// changes is the channel on which digests of changed records are told.
+func (n names) changes() string { return n.prefix + "changes" }
+
+// swept is when the last complete sweep began, in milliseconds since 1970.
+func (n names) swept() string { return n.bucket(0) + "swept" }
+
+// sweeping is there while a process sweeps.
+func (n names) sweeping() string { return n.bucket(0) + "sweeping" }
+
+// records is what the names of all records match.
+func (n names) records() string { return n.prefix + "{????}:r:*" }
+
+// digestOf reads a record's digest out of its key.
+func (n names) digestOf(key string) (digest machine.Digest, ok bool) {
+	if len(key) > len(digest) {
+		copy(digest[:], key[len(key)-len(digest):])
+	}
+	return digest, key == n.record(digest)
+}

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,11 @@ import (
 // Options are how a store is opened. The zero value is right for most uses.
 type Options struct {
 	offset func() time.Duration // of the store's clock, in tests
+	sweep  time.Duration        // between two sweeps, in tests
 }
 
-// Store is a [store.Store] in Redis. It is also a [store.SecretKeeper]. Make one with [Open].
+// Store is a [store.Store] in Redis. It is also a [store.SecretKeeper], [store.Lister], [store.Counter],
+// [store.Purger] and [store.Watcher]. Make one with [Open].
 type Store struct {
 	client      rueidis.Client
 	names       names
@@ -29,11 +32,17 @@ type Store struct {
 	generations [Buckets]atomic.Pointer[machine.Generation] // nil where there is none
 	suspected   atomic.Pointer[suspect]                     // the server that is not accepted
 	held        memory
+	meetings    meetings
+	purged      atomic.Pointer[string] // where the last purge stopped
+	watchers    watchers
 
 	mu      sync.RWMutex // read by commands under way
 	closed  bool
 	closing chan struct{} // closed when Close begins
 	checked chan struct{} // closed when the last check is over
+	life    context.Context
+	end     context.CancelCauseFunc // ends life
+	helpers sync.WaitGroup          // they live as long
 }
 
 // Open connects to the server of a DSN. A server on which no store was made is refused with an error in which
@@ -53,6 +62,8 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 		return nil, err
 	}
 	go s.keepChecking(checkEvery)
+	s.life, s.end = context.WithCancelCause(context.Background())
+	s.helpers.Go(func() { s.keepSweeping(s.life, cmp.Or(options.sweep, sweepEvery)) })
 	return s, nil
 }
 
@@ -109,14 +120,16 @@ func (s *Store) readGenerations(ctx context.Context) (known int, err error) {
 	return known, nil
 }
 
-// Close implements [store.Store]. It waits for the commands under way.
+// Close implements [store.Store]. It waits for the commands under way. Listings, counts and purges are ended.
 func (s *Store) Close() error {
+	s.end(errClosed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
 		close(s.closing)
 		<-s.checked
+		s.helpers.Wait()
 		s.client.Close()
 	}
 	return nil
@@ -140,3 +153,17 @@ func (s *Store) enter(ctx context.Context) error {
 }
 
 func (s *Store) leave() { s.mu.RUnlock() }
+
+// enterForLong is enter for what can take long. The context that it returns ends when the store is closed.
+func (s *Store) enterForLong(ctx context.Context) (context.Context, func(), error) {
+	if err := s.enter(ctx); err != nil {
+		return ctx, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(s.life, func() { cancel(errClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		s.leave()
+	}, nil
+}

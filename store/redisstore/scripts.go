@@ -15,6 +15,12 @@ var swapLua string
 //go:embed script/finish.lua
 var finishLua string
 
+//go:embed script/index.lua
+var indexLua string
+
+//go:embed script/peek.lua
+var peekLua string
+
 //go:embed script/secret.lua
 var secretLua string
 
@@ -25,11 +31,12 @@ const (
 )
 
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
-type scripts struct{ load, swap, finish, secret *rueidis.Lua }
+type scripts struct{ load, swap, finish, index, peek, secret *rueidis.Lua }
 
 func newScripts() scripts {
 	return scripts{
 		load: rueidis.NewLuaScript(loadLua), swap: rueidis.NewLuaScript(swapLua),
-		finish: rueidis.NewLuaScript(finishLua), secret: rueidis.NewLuaScript(secretLua),
+		finish: rueidis.NewLuaScript(finishLua), index: rueidis.NewLuaScript(indexLua),
+		peek: rueidis.NewLuaScript(peekLua), secret: rueidis.NewLuaScript(secretLua),
 	}
 }

@@ -2,7 +2,7 @@
 -- effect runs, then the record is finished. Redis does not roll back, so what an effect has written stays.
 -- The text of the effect takes the place of the line that says so.
 --
--- KEYS  1 record   2 generation of its bucket   then those of the effect
+-- KEYS  1 record   2 generation of its bucket   3 index of abandoned records   then those of the effect
 -- ARGV  1 generation   2 how the record begins that is taken over, empty if there must be none
 --       3 head, 4 claim, 5 tail of the executing record   6 nominal life in ms
 --       7 when it is to expire in ms since 1970, empty for the nominal life from now
@@ -81,8 +81,8 @@ local function noEffect(reason)
 end
 
 local keys, arguments = {}, {}
-for i = 3, #KEYS do
-	keys[i - 2] = KEYS[i]
+for i = 4, #KEYS do
+	keys[i - 3] = KEYS[i]
 end
 for i = ARGUMENTS + 1, #ARGV do
 	arguments[i - ARGUMENTS] = ARGV[i]
@@ -123,6 +123,7 @@ else
 	if state == 4 then
 		redis.call('SET', KEYS[1], head .. tail, 'PXAT', born + age + ARGV[13])
 	else
+		redis.pcall('ZADD', KEYS[3], 0, string.sub(KEYS[1], -32)) -- the record must be written in any case
 		redis.call('SET', KEYS[1], head .. tail, 'KEEPTTL')
 	end
 end

@@ -27,6 +27,13 @@ import (
 // Read the other way round, the time after the snapshot, an owner's renewal could fall between the two,
 // and a live execution would be taken for an interrupted one.
 //
+// A key may be held by the transaction of an effect ([Effects.Do], [Effects.Join]), which can stay open for
+// long. A claim on it is told at once that it is in progress, with no revision, because nothing of it is
+// committed, and a lease end of one second from now, because nobody knows the transaction's: that is when to
+// ask again. If the effect is rolled back, the key is as it was. Every other command waits for the key until
+// its context ends, and is unavailable then. So does a claim on a key that is held by anything else, which
+// are transactions without an action inside, and short.
+//
 // One answer is given under the lock only: that there is no record and none may be made any more
 // ([machine.Barred]). Its caller goes on to another record of the same key, so it has to know that nobody
 // is just making this one.

@@ -11,7 +11,15 @@
 //
 // Whoever changes a record holds the advisory lock of its key until the transaction ends. Nobody waits in
 // the database for one: a key that somebody's open transaction holds is left out of a group, and asked for
-// again until the caller's context ends. So an open [Do] on one key delays no other.
+// again until the caller's context ends. So an open [Do] on one key delays no other. A claim does not wait
+// for one: an effect holds a second lock, by which the claim can tell that the key is in progress
+// (underway.go).
+//
+// # Room
+//
+// What is not answered yet is in a table of its own, which the store vacuums if its role may: it owns the
+// table or the database, or has MAINTAIN on the table (PostgreSQL 17 and newer). Otherwise autovacuum does,
+// and each command costs the server about a quarter more under load; a lower autovacuum_naptime helps.
 //
 // # Reading
 //

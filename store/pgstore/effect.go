@@ -31,7 +31,8 @@ func Do(ctx context.Context, pool *pgxpool.Pool, invocation *store.Invocation, a
 // Do runs an action in a transaction that also claims its key and records its answer. Either all of that
 // is committed, or nothing is: an action that returns an error, panics or dies with its process leaves the
 // key as it was, and can be called again with an invocation prepared anew. If the key has an answer, that
-// is returned, and the action is not run.
+// is returned, and the action is not run. Meanwhile the key is in progress for everybody else: see
+// [Store.Apply].
 //
 // The pool is one of the database that holds the store. The transaction is READ COMMITTED; the action uses
 // it as it likes, but does not end it. A commit whose reply is lost is looked up, as long as ctx lives.
@@ -114,7 +115,8 @@ func (e *effect) begin(ctx context.Context, conn *pgx.Conn) ([]*held, error) {
 	for _, c := range e.invocation.Candidates {
 		h := &held{digest: c.Scope.Digest}
 		all = append(all, h)
-		requests = append(requests, h.requests(e.lock, e.load)...)
+		high, low := effectLockForm(&h.digest)
+		requests = append(requests, h.requests(e.lock, [][]byte{lockForm(&h.digest), high, low}, e.load)...)
 	}
 	if err := exchange(ctx, conn, unprepared(conn), requests...); err != nil {
 		return nil, err

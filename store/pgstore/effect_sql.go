@@ -8,8 +8,8 @@ import (
 // The statements of effects. They are used in other people's pools and transactions, so they are not
 // prepared with the store's.
 var (
-	//go:embed query/lock.sql
-	lockSQL string
+	//go:embed query/lock_effect.sql
+	lockEffectSQL string
 	//go:embed query/load.sql
 	loadSQL string
 	//go:embed query/delete_open.sql
@@ -39,7 +39,7 @@ func (e Effects) statements() (effectStatements, error) {
 		schema = DefaultSchema
 	}
 	s := effectStatements{
-		lock: lockSQL, load: loadSQL, deleteOpen: deleteOpenSQL, deleteAnswered: deleteAnsweredSQL,
+		lock: lockEffectSQL, load: loadSQL, deleteOpen: deleteOpenSQL, deleteAnswered: deleteAnsweredSQL,
 		insert: insertEffectSQL, join: joinEffectSQL, claim: joinClaimSQL, notify: notifySQL,
 		channel: address{schema: schema}.channel(),
 	}

@@ -12,73 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/reprise-dev/reprise/internal/faultnet"
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 )
-
-// A transaction that stays open on one key, with duplicates of that key arriving: other keys are served
-// meanwhile, by hot path and by steps, and whoever asks for the busy key is told nothing but that.
-func TestABusyKeyDelaysNoOther(t *testing.T) {
-	t.Parallel()
-	shop := newShop(t)
-	s := shop.open(Options{})
-	busy := newBegin()
-	opened, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		_, err := Do(t.Context(), shop.pool, invocation(busy), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
-			close(opened)
-			<-release
-			return placeOrder(ctx, tx, busy.Scope.Digest)
-		})
-		ended <- err
-	}()
-	<-opened
-	var duplicates, others sync.WaitGroup
-	for range 40 {
-		duplicates.Go(func() {
-			reply, err := s.Apply(t.Context(), anotherCaller(busy))
-			if err != nil || reply.Outcome != machine.Replay {
-				t.Errorf("a duplicate: %v, %v", reply.Outcome, err)
-			}
-		})
-	}
-	for range 40 {
-		others.Go(func() {
-			begin := newBegin()
-			want(t, s, machine.Acquired, begin)
-			hold := completion(begin, nil).Hold
-			renewed := want(t, s, machine.Renewed, machine.Renew{Hold: hold, Lease: time.Minute})
-			done := completion(begin, nil)
-			done.Revision = renewed.Revision
-			want(t, s, machine.CompletedNow, done)
-		})
-	}
-	others.Wait() // while the transaction is open
-	short, cancel := context.WithCancel(t.Context())
-	cancelled := make(chan error, 1)
-	go func() {
-		_, err := s.Apply(short, anotherCaller(busy))
-		cancelled <- err
-	}()
-	cancel()
-	if err := <-cancelled; !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
-		t.Errorf("a duplicate that gave up: %v", err)
-	}
-	if _, err := shop.order(anotherCaller(busy)); err == nil {
-		t.Error("an effect on a busy key")
-	} else {
-		refused(t, err, machine.InProgress)
-	}
-	close(release)
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
-	duplicates.Wait()
-}
 
 // One key many times in a group: one gets it.
 func TestDuplicatesInAGroup(t *testing.T) {
@@ -274,48 +212,20 @@ func TestBarredIsSaidUnderTheLock(t *testing.T) {
 	shop := newShop(t)
 	s := shop.open(Options{})
 	now := want(t, s, machine.NotFound, machine.Inspect{Scope: newBegin().Scope}).At
-	key := newBegin()
-	opened, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		_, err := Do(t.Context(), shop.pool, invocation(key), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
-			close(opened)
-			<-release
-			return placeOrder(ctx, tx, key.Scope.Digest)
-		})
-		ended <- err
-	}()
-	<-opened
-	for _, lookFirst := range []bool{false, true} {
-		s.replays.Store(lookFirst)
+	busy := shop.openEffect()
+	defer busy.release()
+	late := func(key machine.Begin) machine.Begin {
 		late := anotherCaller(key)
 		late.CreateBefore = now
-		ctx, cancel := context.WithCancel(t.Context())
-		told := make(chan error, 1)
-		go func() {
-			reply, err := s.Apply(ctx, late)
-			if err == nil {
-				err = fmt.Errorf("told %v while the record is being made", reply.Outcome)
-			}
-			told <- err
-		}()
-		for s.waiting() == 0 && len(told) == 0 {
-			runtime.Gosched()
-		}
-		cancel()
-		if err := <-told; !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("%v", err)
-		}
+		return late
 	}
-	close(release)
-	if err := <-ended; err != nil {
-		t.Fatal(err)
+	for _, lookFirst := range []bool{false, true} {
+		s.replays.Store(lookFirst)
+		want(t, s, machine.InProgress, late(busy.key))
 	}
-	late := anotherCaller(key)
-	late.CreateBefore = now
-	want(t, s, machine.Replay, late)
-	late = newBegin()
-	late.CreateBefore = now
-	want(t, s, machine.Barred, late)
+	busy.end(t)
+	want(t, s, machine.Replay, late(busy.key))
+	want(t, s, machine.Barred, late(newBegin()))
 }
 
 // waiting returns how many keys somebody steps on or waits for.

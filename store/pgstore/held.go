@@ -20,11 +20,11 @@ type held struct {
 	record    *machine.Record // nil: none
 }
 
-// requests are those that take the lock and load the record, in an open transaction. Afterwards ok says
-// whether the lock was free.
-func (h *held) requests(lock, load string) []request {
+// requests are those that take the lock, with a statement and its arguments, and load the record, in an
+// open transaction. Afterwards ok says whether the lock was free.
+func (h *held) requests(lock string, arguments [][]byte, load string) []request {
 	return []request{
-		{lock, [][]byte{lockForm(&h.digest)}, h.readLock},
+		{lock, arguments, h.readLock},
 		{load, [][]byte{headForm(&h.digest), tailForm(&h.digest)}, h.readLoaded},
 	}
 }
@@ -78,7 +78,7 @@ func (s *Store) hold(ctx context.Context, conn *pgx.Conn, digest machine.Digest)
 	if s.address.bouncer { // else the session has all that
 		requests = append(requests, request{sql: s.sql.transaction}, request{sql: "SET LOCAL " + idleSetting + " = " + s.idle()})
 	}
-	err := exchange(ctx, conn, s.address.bouncer, append(requests, h.requests(s.sql.lock, s.sql.load)...)...)
+	err := exchange(ctx, conn, s.address.bouncer, append(requests, h.requests(s.sql.lock, [][]byte{lockForm(&h.digest)}, s.sql.load)...)...)
 	if err == nil {
 		err = h.ok()
 	}

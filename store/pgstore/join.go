@@ -155,7 +155,8 @@ func (j *joining) hold(ctx context.Context, patience time.Duration) error {
 // take takes the lock if it is free.
 func (j *joining) take(ctx context.Context, h *held) error {
 	var at *time.Time
-	err := j.tx.queryRow(ctx, j.lock, []any{lockOf(h.digest)}, &at, &h.isolation)
+	lock := lockOf(h.digest)
+	err := j.tx.queryRow(ctx, j.lock, []any{lock, int32(lock >> 32), int32(lock)}, &at, &h.isolation)
 	if h.locked = err == nil && at != nil; h.locked {
 		h.at = machine.InstantOf(*at)
 	}

@@ -15,9 +15,9 @@ var queryFiles embed.FS
 // has another name, that is replaced.
 type queries struct {
 	// Reading and writing records.
-	look, lookAnswered, lookMany, begin, end, commit, lock, load       string
-	insertOpen, updateOpen, deleteOpen, insertAnswered, deleteAnswered string
-	now                                                                string
+	look, lookAnswered, lookMany, begin, end, commit, lock, underWay, load string
+	insertOpen, updateOpen, deleteOpen, insertAnswered, deleteAnswered     string
+	now                                                                    string
 	// Waiting for changes.
 	awaitEnd, notify string
 	// Bulk.
@@ -35,7 +35,7 @@ type queries struct {
 func newQueries(schema string) (*queries, error) {
 	q := &queries{}
 	for name, statement := range map[string]*string{
-		"look": &q.look, "look_answered": &q.lookAnswered, "look_many": &q.lookMany, "begin": &q.begin, "end": &q.end, "commit": &q.commit, "lock": &q.lock, "load": &q.load,
+		"look": &q.look, "look_answered": &q.lookAnswered, "look_many": &q.lookMany, "begin": &q.begin, "end": &q.end, "commit": &q.commit, "lock": &q.lock, "under_way": &q.underWay, "load": &q.load,
 		"insert_open": &q.insertOpen, "update_open": &q.updateOpen, "delete_open": &q.deleteOpen,
 		"insert_answered": &q.insertAnswered, "delete_answered": &q.deleteAnswered,
 		"now":       &q.now,

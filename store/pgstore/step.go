@@ -25,7 +25,8 @@ type doubt struct {
 }
 
 // step loads a record under its lock, decides and writes. A key that is held is asked for again until the
-// context ends, which is certain not to have changed anything. With a doubt it first finds out whether the
+// context ends, which is certain not to have changed anything; but a claim on a key that an effect holds is
+// told so. With a doubt it first finds out whether the
 // command was committed before, and answers as if the reply had not been lost.
 func (s *Store) step(ctx context.Context, command machine.Command, d *doubt) (machine.Reply, error) {
 	leave, err := s.turns.take(ctx, command.Target().Digest)
@@ -41,6 +42,10 @@ func (s *Store) step(ctx context.Context, command machine.Command, d *doubt) (ma
 			return reply, nil
 		case doubtful != nil:
 			d = doubtful
+		case errors.Is(err, errBusy) && d == nil && claims(command):
+			if reply, ok, err := s.underWay(ctx, command.Target().Digest); ok || err != nil {
+				return reply, err
+			}
 		case errors.Is(err, errBusy):
 		case d == nil || !errors.Is(err, store.ErrUnavailable) || time.Now().After(patience):
 			return machine.Reply{}, d.or(err)

@@ -94,6 +94,9 @@ func headForm(d *machine.Digest) []byte { return d[:16] }
 func tailForm(d *machine.Digest) []byte { return d[16:] }
 func lockForm(d *machine.Digest) []byte { return d[:8] }
 
+// effectLockForm is that of the lock which only effects take: the same eight bytes as two integers.
+func effectLockForm(d *machine.Digest) (high, low []byte) { return d[:4], d[4:8] }
+
 func bigint(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
 
 // bigintOrNull writes an instant that may be missing.

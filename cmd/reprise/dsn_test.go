@@ -23,12 +23,23 @@ func TestParsePlace(t *testing.T) {
 		"SQLITE:r.db":             "is not a store of this version",
 		"mongodb://u:hunter2@h/d": "is not a store of this version; this version has memory:, sqlite:PATH, postgres://",
 
-		"postgres://u:hunter2@h/d?schema=s":           "postgres://u@h/d?schema=s",
-		"postgresql://u@h/d?password=hunter2":         "postgresql://u@h/d",
-		"postgres://h/d?schema=two%20words":           "lower-case letters",
-		"postgres://u:hunter2@h/d?sslmode=perhaps":    "sslmode is invalid",
-		"postgres://u:hunter2/@h/d":                   "in a password, write",
-		"postgres:u:hunter2@h/d":                      "in a password, write",
+		"postgres://u:hunter2@h/d?schema=s":        "postgres://u@h/d?schema=s",
+		"postgresql://u@h/d?password=hunter2":      "postgresql://u@h/d",
+		"postgres://h/d?schema=two%20words":        "lower-case letters",
+		"postgres://u:hunter2@h/d?sslmode=perhaps": "sslmode is invalid",
+		"postgres://u:hunter2/@h/d":                "in a password, write",
+		"postgres:u:hunter2@h/d":                   "in a password, write",
+		"redis://u:hunter2@h:1/2?prefix=p:&wait=1": "redis://u@h:1/2?prefix=p%3A&wait=1",
+		"rediss://h":                      "rediss://h",
+		"redis+cluster://u:hunter2@h,i:2": "redis+cluster://u@h,i:2",
+		"redis+sentinel://u:hunter2@h,i/m/1?sentinel-password=hunter3": "redis+sentinel://u@h,i/m/1",
+		"rediss+sentinel://h":                         "does not name the master",
+		"redis://u:12/hunter2@h/3":                    "in a password, write",
+		"redis://u:12#hunter2@h/3":                    "in a password, write",
+		"redis://u:12?hunter2@h/3":                    "in a password, write",
+		"redis://u:hunter2/@h/3":                      "in a password, write",
+		"redis://h?weight=1":                          "prefix, wait, ca",
+		"redis+magic://u:hunter2@h":                   "is not a store of this version",
 		"host=h user=u password=hunter2":              "names no kind of store",
 		"host=h user=u password=hunter2 options=-c:x": "names no kind of store",
 	} {
@@ -62,7 +73,8 @@ func TestPlaceAsArgument(t *testing.T) {
 // shown nor the refusal has the password.
 func FuzzParsePlace(f *testing.F) {
 	for _, dsn := range []string{"memory:", "sqlite:r.db", "sqlite:///r.db", "sqlite:", "", "r.db", ":", "memory:x", "a\x1b[31m:b", "a\n:b", "\xff",
-		"postgres://u:p@h/db", "postgres://u@h/db?target_session_attrs=%1b", "postgres://u:a/b@h/db?schema=x&pgbouncer=1", "postgresql://h1:1,h2:2/?sslmode=disable"} {
+		"postgres://u:p@h/db", "postgres://u@h/db?target_session_attrs=%1b", "postgres://u:a/b@h/db?schema=x&pgbouncer=1", "postgresql://h1:1,h2:2/?sslmode=disable",
+		"redis://u:p@h:1/2?prefix=x", "redis+sentinel://u:p@h,i/m/1?sentinel-password=p", "rediss+cluster://h1:1,h2:2"} {
 		f.Add(dsn)
 	}
 	f.Fuzz(func(t *testing.T, dsn string) {
@@ -80,7 +92,7 @@ func FuzzParsePlace(f *testing.F) {
 		default:
 			shown = p.String()
 		}
-		if scheme, rest, ok := strings.Cut(dsn, ":"); !ok || !strings.HasPrefix(scheme, "postgres") || !strings.HasPrefix(rest, "//") {
+		if scheme, rest, ok := strings.Cut(dsn, ":"); !ok || !strings.HasPrefix(scheme, "postgres") && !strings.HasPrefix(scheme, "redis") || !strings.HasPrefix(rest, "//") {
 			return
 		}
 		// The same, with a password in it that is found wherever it appears.

@@ -106,7 +106,7 @@ func TestOpsList(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &record); err != nil || record.Digest != testDigest("gone").String() || record.State != "abandoned" {
 			t.Errorf("error %v, printed %s", err, out)
 		}
-		if c := call(t, "", "ops", "list", "--store", dsn, "--older-than", "1h"); c.out != "" || c.err != "no records\n" || c.code != 0 {
+		if c := call(t, "", "ops", "list", "--store", dsn, "--older-than", "1h"); c.out != "" || at.notes(c) != "no records\n" || c.code != 0 {
 			t.Errorf("older than an hour: %+v", c)
 		}
 	})
@@ -131,7 +131,7 @@ func TestOpsListPages(t *testing.T) {
 			}
 		}
 		all := call(t, "", "ops", "list", "--store", dsn, "--json", "--limit", "0")
-		if all.out != seen || all.err != "" {
+		if all.out != seen || at.notes(all) != "" {
 			t.Errorf("all: %+v", all)
 		}
 	})

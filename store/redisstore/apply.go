@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -18,10 +17,7 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 	}
 	defer s.leave()
 	reply, err := s.decide(ctx, command)
-	if errors.Is(err, store.ErrLost) {
-		s.relearn(ctx, bucketOf(command.Target().Digest))
-	}
-	return reply, err
+	return reply, s.notice(ctx, bucketOf(command.Target().Digest), err)
 }
 
 func (s *Store) decide(ctx context.Context, command machine.Command) (machine.Reply, error) {

@@ -2,11 +2,11 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -16,7 +16,7 @@ import (
 // while keeps its connections, and its run id.
 const checkEvery = 10 * time.Second
 
-// keepChecking runs until the store is closed.
+// keepChecking looks at who is at the other end of open connections, until the store is closed.
 func (s *Store) keepChecking(every time.Duration) {
 	defer close(s.checked)
 	ticker := time.NewTicker(every)
@@ -24,66 +24,94 @@ func (s *Store) keepChecking(every time.Duration) {
 	for {
 		select {
 		case <-ticker.C:
+		case <-s.dialer.crowd.hints:
 		case <-s.closing:
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), every)
-		s.check(ctx)
-		cancel()
+		s.check(every)
 	}
 }
 
-// check asks every server who it is. Commands are refused from when one is not accepted until all are. A
-// server that does not answer is no worse than before: commands find out.
-func (s *Store) check(ctx context.Context) {
-	for address, node := range s.client.Nodes() {
-		ask := func(words ...string) (string, error) {
-			text, err := node.Do(ctx, node.B().Arbitrary(words...).Build()).ToString()
-			if reply, ok := rueidis.IsRedisErr(err); ok && !reply.IsNil() {
-				return "", replyError(reply.Error())
-			}
-			if rueidis.IsRedisNil(err) {
-				err = nil
-			}
-			return text, err
-		}
-		err := judge(ask, s.names, address)
-		if found, ok := err.(*suspect); ok {
-			s.suspected.Store(found)
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-	s.suspected.Store(nil)
+func (s *Store) check(patience time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	s.dialer.crowd.look(ctx, s.dialer.inspector().who)
 }
 
-// judge asks a server who it is. It returns a *[suspect] if that is a primary which holds a list of accepted
-// identities on which it is not itself. Where there is no list there is no generation either, and
-// commands find out.
-func judge(ask func(words ...string) (string, error), n names, address string) error {
+// inspector looks at servers other than the one that is judged.
+type inspector struct {
+	names names
+	log   *slog.Logger
+	who   func(ctx context.Context, address string) (member, error)
+}
+
+// asker asks a server for one text.
+type asker func(words ...string) (string, error)
+
+func whoIs(ask asker) (member, error) {
 	server, err := ask("INFO", "server")
 	if err != nil {
-		return err
+		return member{}, err
 	}
 	replication, err := ask("INFO", "replication")
-	if err != nil {
-		return err
+	return memberOf(server + "\n" + replication), err
+}
+
+// judge asks a server who it is, and returns that. The error is a *[suspect] if that is a primary which holds a list of accepted
+// identities on which it is not itself, and cannot be shown to have everything either. Where there is no list there
+// is no generation, and commands find out.
+func judge(ctx context.Context, ask asker, i inspector, address string) (Identity, error) {
+	m, err := whoIs(ask)
+	switch {
+	case err != nil:
+		return m.Identity, err
+	case m.replica:
+		return m.Identity, errReplica
 	}
-	id, replica := identityOf(server + "\n" + replication)
-	if replica {
-		return nil // it is asked again when it has become a primary
+	text, err := acceptedList(ask, i.names)
+	list := strings.Fields(text)
+	if err != nil || len(list) == 0 || slices.Contains(list, m.String()) {
+		return m.Identity, err
 	}
-	list, err := acceptedList(ask, n)
-	if err != nil || list == "" || slices.Contains(strings.Fields(list), id.String()) {
-		return err
+	if predecessor, ok := i.predecessor(ctx, m, list); ok {
+		i.log.Warn("reprise: a planned failover of Redis is accepted: the new primary has everything that the old one had",
+			"address", address, "accepted", m.String(), "predecessor", predecessor)
+		return m.Identity, i.accept(ask, m.Identity)
 	}
-	return &suspect{address, id}
+	found := &suspect{address, m.Identity}
+	i.log.Error("reprise: " + found.Error())
+	return m.Identity, found
+}
+
+// predecessor finds, among the replicas of a server that was promoted, the accepted primary that it was promoted in
+// the place of, if that shows that nothing is missing.
+func (i inspector) predecessor(ctx context.Context, m member, list []string) (string, bool) {
+	for _, address := range m.followers {
+		follower, err := i.who(ctx, address)
+		was := Identity{follower.RunID, m.previous}.String()
+		if err == nil && slices.Contains(list, was) && m.hasAllOf(follower) {
+			return was, true
+		}
+	}
+	return "", false
+}
+
+// accept writes an identity to the others, in every bucket that the server has.
+func (i inspector) accept(ask asker, id Identity) error {
+	for b := range Buckets {
+		list, err := ask("GET", i.names.identities(b))
+		if err == nil && list != "" && !slices.Contains(strings.Fields(list), id.String()) {
+			_, err = ask("APPEND", i.names.identities(b), " "+id.String())
+		}
+		if reply, ok := errors.AsType[replyError](err); err != nil && (!ok || !strings.HasPrefix(string(reply), "MOVED")) {
+			return err
+		}
+	}
+	return nil
 }
 
 // acceptedList reads the accepted identities from a bucket that the server has. A server of a cluster has some only.
-func acceptedList(ask func(words ...string) (string, error), n names) (string, error) {
+func acceptedList(ask asker, n names) (string, error) {
 	for b := range Buckets {
 		list, err := ask("GET", n.identities(b))
 		if reply, ok := err.(replyError); ok && strings.HasPrefix(string(reply), "MOVED") {
@@ -100,6 +128,14 @@ func (s *Store) generation(b int) machine.Generation {
 		return *g
 	}
 	return machine.Generation{}
+}
+
+// notice draws its conclusions from the error of a command on a bucket, and returns what is behind it.
+func (s *Store) notice(ctx context.Context, bucket int, err error) error {
+	if errors.Is(err, store.ErrLost) {
+		s.relearn(ctx, bucket)
+	}
+	return s.dialer.crowd.blame(err)
 }
 
 // relearn reads the generation of a bucket again after it was found to be another one. Only an operator's act makes
@@ -120,14 +156,6 @@ func (s *Store) learn(bucket int, value []byte) bool {
 	}
 	s.generations[bucket].Store(&g)
 	return true
-}
-
-// trusted returns an error while a server is not accepted.
-func (s *Store) trusted() error {
-	if found := s.suspected.Load(); found != nil {
-		return found
-	}
-	return nil
 }
 
 var _ store.Store = (*Store)(nil)

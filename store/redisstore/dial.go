@@ -4,46 +4,87 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
+	"log/slog"
 	"net"
 	"slices"
 	"time"
+
+	"github.com/redis/rueidis"
 )
 
 // dialer opens connections of the client. Each server is asked who it is before the first command: one that is
 // not accepted gets none.
-type dialer struct{ dsn DSN }
+type dialer struct {
+	dsn    DSN
+	log    *slog.Logger
+	crowd  *crowd
+	how    *net.Dialer
+	config *tls.Config
+}
 
-func (d dialer) dial(ctx context.Context, address string, net *net.Dialer, config *tls.Config) (net.Conn, error) {
-	conn, err := open(ctx, address, net, config)
-	if err != nil || d.dsn.topology == "sentinel" && slices.Contains(d.dsn.hosts, address) {
-		return conn, err
+func newDialer(d DSN, option rueidis.ClientOption, log *slog.Logger) dialer {
+	return dialer{d, log, newCrowd(), &option.Dialer, option.TLSConfig}
+}
+
+// errReplica is why no connection is made to a replica: it could become a primary while the connection is open.
+var errReplica = errors.New("this Redis is a replica: its primary is asked")
+
+func (d dialer) dial(ctx context.Context, address string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	if d.dsn.topology == "sentinel" && slices.Contains(d.dsn.hosts, address) {
+		return d.open(ctx, address)
+	}
+	var id Identity
+	g, err := d.greet(ctx, address)
+	if err == nil {
+		id, err = judge(ctx, g.ask, d.inspector(), address)
+	}
+	if err == nil {
+		err = g.conn.SetDeadline(time.Time{})
+	}
+	if found, ok := errors.AsType[*suspect](err); ok {
+		d.crowd.refuse(found)
+	}
+	if err != nil {
+		g.close()
+		return nil, greetingError{err}
+	}
+	return d.crowd.watch(g.conn, address, id), nil
+}
+
+// greet opens a connection and signs in. Its deadline is set.
+func (d dialer) greet(ctx context.Context, address string) (g greeting, err error) {
+	if g.conn, err = d.open(ctx, address); err != nil {
+		return g, err
 	}
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		deadline = time.Now().Add(net.Timeout)
+		deadline = time.Now().Add(d.how.Timeout)
 	}
-	err = conn.SetDeadline(deadline)
-	if err == nil {
-		g := greeting{conn, bufio.NewReader(conn)}
-		if err = g.enter(d.dsn); err == nil {
-			err = judge(g.ask, names{d.dsn.prefix}, address)
-		}
+	if err = g.conn.SetDeadline(deadline); err == nil {
+		g.in = bufio.NewReader(g.conn)
+		err = g.enter(d.dsn)
 	}
-	if err == nil {
-		err = conn.SetDeadline(time.Time{})
-	}
-	if err != nil {
-		_ = conn.Close() // nothing was asked of it
-		return nil, greetingError{err}
-	}
-	return conn, nil
+	return g, err
 }
 
-func open(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
-	if config == nil {
-		return d.DialContext(ctx, "tcp", address)
+// inspector asks other servers, on connections that end with the question.
+func (d dialer) inspector() inspector {
+	return inspector{names{d.dsn.prefix}, d.log, func(ctx context.Context, address string) (member, error) {
+		g, err := d.greet(ctx, address)
+		defer g.close()
+		if err != nil {
+			return member{}, err
+		}
+		return whoIs(g.ask)
+	}}
+}
+
+func (d dialer) open(ctx context.Context, address string) (net.Conn, error) {
+	if d.config == nil {
+		return d.how.DialContext(ctx, "tcp", address)
 	}
-	t := tls.Dialer{NetDialer: d, Config: config}
+	t := tls.Dialer{NetDialer: d.how, Config: d.config}
 	return t.DialContext(ctx, "tcp", address)
 }
 

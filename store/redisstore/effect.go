@@ -74,6 +74,7 @@ func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation,
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		result, err := e.once(ctx, s, invocation, keys, args)
+		err = s.notice(ctx, bucketOf(invocation.Candidates[0].Scope.Digest), err)
 		if !errors.Is(err, store.ErrIndeterminate) {
 			return result, err
 		}

@@ -39,7 +39,11 @@ func databaseOn(t testing.TB, dsn string) *database {
 	t.Helper()
 	d := &database{TB: t, dsn: dsn + "?prefix=" + rand.Text() + ":", seen: map[machine.Digest]bool{}}
 	d.options.offset = func() time.Duration { return time.Duration(d.ahead.Load()) * time.Millisecond }
-	client, parsed, err := connect(d.dsn, false)
+	parsed, option, err := parse(d.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := connect(option)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,20 +18,57 @@ type Identity struct{ RunID, ReplID string }
 
 func (i Identity) String() string { return i.RunID + ":" + i.ReplID }
 
-// identityOf reads the identity and the role out of the texts of INFO.
-func identityOf(info string) (id Identity, replica bool) {
+// member is what a server says of itself and of those that follow it.
+type member struct {
+	Identity
+	replica    bool
+	previous   string   // the history that its own one branched off from, when it was promoted
+	branchedAt string   // how far it had the previous one, as an offset
+	followers  []string // addresses of its replicas
+}
+
+// memberOf reads the texts of INFO.
+func memberOf(info string) (m member) {
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch name {
 		case "run_id":
-			id.RunID = value
+			m.RunID = value
 		case "master_replid":
-			id.ReplID = value
+			m.ReplID = value
+		case "master_replid2":
+			m.previous = value
+		case "second_repl_offset":
+			m.branchedAt = value
 		case "role":
-			replica = value == "slave"
+			m.replica = value == "slave"
+		default:
+			if address, ok := followerOf(name, value); ok {
+				m.followers = append(m.followers, address)
+			}
 		}
 	}
-	return id, replica
+	return m
+}
+
+// followerOf reads a line such as slave0:ip=10.0.0.7,port=6379,state=online,offset=1234,lag=0.
+func followerOf(name, value string) (address string, ok bool) {
+	if _, err := strconv.Atoi(strings.TrimPrefix(name, "slave")); err != nil || !strings.HasPrefix(name, "slave") {
+		return "", false
+	}
+	fields := map[string]string{}
+	for field := range strings.SplitSeq(value, ",") {
+		key, is, _ := strings.Cut(field, "=")
+		fields[key] = is
+	}
+	return net.JoinHostPort(fields["ip"], fields["port"]), fields["state"] == "online"
+}
+
+// hasAllOf reports whether a server that was promoted is shown to have everything that its predecessor had, which
+// follows it by now: then both left their common history at the same place. That is so after a planned failover, in
+// which the one stops and lets the other catch up.
+func (m member) hasAllOf(predecessor member) bool {
+	return predecessor.replica && predecessor.ReplID == m.ReplID && predecessor.previous == m.previous && predecessor.branchedAt == m.branchedAt
 }
 
 // suspect is a server which is not among those that an operator has accepted: it may have lost data, and
@@ -53,6 +90,12 @@ func (s *suspect) Unwrap() error { return store.ErrLost }
 type greeting struct {
 	conn net.Conn
 	in   *bufio.Reader
+}
+
+func (g greeting) close() {
+	if g.conn != nil {
+		_ = g.conn.Close() // nothing was asked of it that matters
+	}
 }
 
 // enter signs in.
@@ -97,7 +140,7 @@ func (g greeting) ask(words ...string) (string, error) {
 	}
 	kind, text := line[0], strings.TrimSpace(line[1:])
 	switch kind {
-	case '+':
+	case '+', ':':
 		return text, nil
 	case '-':
 		return "", replyError(text)

@@ -67,7 +67,11 @@ func AcceptLoss(ctx context.Context, dsn, who, why string, options Options) (Act
 
 // openUnchecked is for acts that make the store what [Open] accepts.
 func openUnchecked(dsn string, options Options) (*Store, error) {
-	client, d, err := connect(dsn, false)
+	d, option, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	client, err := connect(option)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +122,8 @@ func (s *Store) identities(ctx context.Context) (ids []string, err error) {
 			}
 			info.WriteString(text + "\n")
 		}
-		if id, replica := identityOf(info.String()); !replica {
-			ids = append(ids, id.String())
+		if m := memberOf(info.String()); !m.replica {
+			ids = append(ids, m.String())
 		}
 	}
 	slices.Sort(ids)

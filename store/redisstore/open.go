@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,10 @@ import (
 
 // Options are how a store is opened. The zero value is right for most uses.
 type Options struct {
+	// Log is told of servers that are not accepted, and of those that are accepted because nothing can be
+	// missing; nil is nobody.
+	Log *slog.Logger
+
 	offset func() time.Duration // of the store's clock, in tests
 	sweep  time.Duration        // between two sweeps, in tests
 }
@@ -30,11 +35,11 @@ type Store struct {
 	scripts     scripts
 	offset      func() time.Duration
 	generations [Buckets]atomic.Pointer[machine.Generation] // nil where there is none
-	suspected   atomic.Pointer[suspect]                     // the server that is not accepted
 	held        memory
 	meetings    meetings
 	purged      atomic.Pointer[string] // where the last purge stopped
 	watchers    watchers
+	dialer      dialer
 
 	mu      sync.RWMutex // read by commands under way
 	closed  bool
@@ -48,11 +53,21 @@ type Store struct {
 // Open connects to the server of a DSN. A server on which no store was made is refused with an error in which
 // [fs.ErrNotExist] is found. The caller closes the store.
 func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
-	client, d, err := connect(dsn, true)
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	d, option, err := parse(dsn)
 	if err != nil {
 		return nil, err
 	}
+	careful := newDialer(d, option, options.Log)
+	option.DialCtxFn = careful.dial
+	client, err := connect(option)
+	if err != nil {
+		return nil, careful.crowd.blame(err)
+	}
 	s := newStore(client, d, options)
+	s.dialer = careful
 	known, err := s.readGenerations(ctx)
 	if err == nil && known == 0 {
 		err = fmt.Errorf("no store was made in this Redis under the prefix %q, or it has lost everything: if it is new, make one with `reprise store init --new`: %w", s.names.prefix, fs.ErrNotExist)
@@ -75,28 +90,19 @@ func newStore(client rueidis.Client, d DSN, options Options) *Store {
 		closing: make(chan struct{}), checked: make(chan struct{})}
 }
 
-// connect makes a client of the server that a DSN names; a careful one sends nothing to a server that is not
-// accepted.
-func connect(dsn string, careful bool) (rueidis.Client, DSN, error) {
-	d, err := ParseDSN(dsn)
-	if err != nil {
-		return nil, d, err
+func parse(dsn string) (d DSN, option rueidis.ClientOption, err error) {
+	if d, err = ParseDSN(dsn); err == nil {
+		option, err = d.options()
 	}
-	option, err := d.options()
-	if err != nil {
-		return nil, d, err
-	}
-	if careful {
-		option.DialCtxFn = dialer{dsn: d}.dial
-	}
+	return d, option, err
+}
+
+func connect(option rueidis.ClientOption) (rueidis.Client, error) {
 	client, err := rueidis.NewClient(option)
-	if errors.Is(err, store.ErrLost) {
-		return nil, d, err
+	if err != nil && !errors.Is(err, store.ErrLost) {
+		err = store.Unavailable(explain(err))
 	}
-	if err != nil {
-		return nil, d, store.Unavailable(explain(err))
-	}
-	return client, d, nil
+	return client, err
 }
 
 // readGenerations learns the generation of every bucket and returns how many have one.
@@ -144,10 +150,6 @@ func (s *Store) enter(ctx context.Context) error {
 	if s.closed {
 		s.mu.RUnlock()
 		return store.Unavailable(errClosed)
-	}
-	if err := s.trusted(); err != nil {
-		s.mu.RUnlock()
-		return err
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/storetest"
@@ -18,4 +19,21 @@ func TestConformance(t *testing.T) {
 			Advance: d.advance,
 		}
 	})
+}
+
+// Because the clock of a process may be wrong (case O27): an hour ahead of the store's, or behind, it changes
+// nothing.
+func TestTheClockOfTheProcessDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	for name, shift := range map[string]time.Duration{"behind": time.Hour, "ahead": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDatabase(t)
+			d.advance(shift)
+			storetest.RandomHistory(t, storetest.Harness{
+				Open:    func() (store.Store, error) { return Open(t.Context(), d.dsn, Options{MaxConns: 6}) },
+				Advance: d.advance,
+			}, storetest.History{Seed: 5, Steps: 300})
+		})
+	}
 }

@@ -111,3 +111,35 @@ func TestPurgeLeavesWhatIsHeld(t *testing.T) {
 		t.Errorf("purged %d once they were free: %v", n, err)
 	}
 }
+
+// A purge whose transaction is open, however long, delays nobody: other keys are begun, answered and
+// replayed meanwhile, and what it has deleted is still there for who reads it.
+func TestAPurgeDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open(Options{})
+	due := answer(t, s, 50)
+	d.advance(8 * 24 * time.Hour)
+	tx, err := d.connect().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found, gone int
+	if err := tx.QueryRow(t.Context(), s.sql.purgeAnswered, 1000).Scan(&found, &gone); err != nil || gone != len(due) {
+		t.Fatalf("%d of %d were deleted: %v", gone, found, err)
+	}
+	for _, b := range answer(t, s, 200) {
+		want(t, s, machine.Replay, anotherCaller(b))
+	}
+	if n, err := s.Purge(t.Context(), 1000); n != 0 || err != nil {
+		t.Errorf("another purge deleted %d: %v", n, err)
+	}
+	if counts, err := s.Count(t.Context()); err != nil || counts.Due != int64(len(due)) {
+		t.Errorf("%+v, %v", counts, err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, s, machine.NotFound, machine.Inspect{Scope: due[0].Scope})
+	want(t, s, machine.Acquired, anotherCaller(due[0]))
+}

@@ -332,6 +332,39 @@ func TestRedisTopologies(t *testing.T) {
 	})
 }
 
+// The documented rights are all that is ever needed: Redis notes what somebody had no right to, and it notes nothing.
+func TestRedisRights(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Users: map[string]string{"app": documentedRule(t)}})
+	at := newRedisSiteIn(t, server.DSN(0))
+	up, arrived, answer := held(t)
+	args := []string{"--upstream", up.URL, "--principal", "authorization"}
+	wait := []string{"REPRISE_DUPLICATES=wait 60s"}
+	first, second := at.startProxy(t, wait, args...), at.startProxy(t, wait, args...)
+	var callers sync.WaitGroup
+	callers.Go(func() { first.post("/orders", "one", "book") })
+	<-arrived
+	callers.Go(func() {
+		if g := second.post("/orders", "one", "book"); !g.replayed || g.body != "made" {
+			t.Errorf("who waited: %+v", g)
+		}
+	})
+	eventually(t, "somebody waits for the answer", func() bool {
+		subscribers, ok := server.Do("PUBSUB", "NUMSUB", "reprise:changes").([]any)
+		return ok && len(subscribers) == 2 && subscribers[1] != int64(0)
+	})
+	answer()
+	callers.Wait()
+	for _, command := range []string{"list", "stats", "purge"} {
+		at.must(t, "ops", command)
+	}
+	at.must(t, "ops", "list", "--state", "abandoned")
+	at.accepted(t)
+	if noted, ok := server.Do("ACL", "LOG").([]any); !ok || len(noted) != 0 {
+		t.Errorf("there was no right to: %v", noted)
+	}
+}
+
 // A Redis with which nobody gets on is refused by every command, which says what to do.
 func TestRedisThatCannotBeUsed(t *testing.T) {
 	t.Parallel()

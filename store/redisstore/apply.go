@@ -188,11 +188,6 @@ func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage
 	return f, nil
 }
 
-// changing returns the keys for scripts that change a record.
-func (s *Store) changing(t target) []string {
-	return append(t.keys[:len(t.keys):len(t.keys)], s.names.awaited(t.digest))
-}
-
 // swap writes what a record became, or deletes it, and reports whether it was still the one that was found.
 func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Record) (bool, error) {
 	args := []string{string(t.generation[:]), string(identifyingPart(f.packed)), "", ""}
@@ -200,9 +195,9 @@ func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Recor
 		packed, life := pack(next, f.birth)
 		args[2], args[3] = rueidis.BinaryString(packed), strconv.FormatInt(s.milliseconds(f.birth)+life, 10)
 	}
-	keys := s.changing(t)
+	keys := t.keys
 	if change := indexing(f, next); change != "" {
-		keys, args = append(keys, s.names.abandoned(t.bucket)), append(args, change)
+		keys, args = append(keys[:len(keys):len(keys)], s.names.abandoned(t.bucket)), append(args, change)
 	}
 	n, err := s.scripts.swap.Exec(ctx, s.client, keys, args).AsInt64()
 	switch {

@@ -27,12 +27,12 @@ func (s *Store) finish(ctx context.Context, t target, command machine.Command) (
 		life = strconv.FormatInt(livesOn(next.RememberUntil.Sub(at)), 10)
 	}
 	tail := appendTail(make([]byte, 0, 64+len(next.Response.Data)), next, at)
-	keys := s.changing(t)
+	keys := t.keys
 	if next.State == machine.Abandoned {
-		keys = append(keys, s.names.abandoned(t.bucket))
+		keys = append(keys[:len(keys):len(keys)], s.names.abandoned(t.bucket))
 	}
 	age, err := s.scripts.finish.Exec(ctx, s.client, keys, []string{
-		string(t.generation[:]), string(appendHead(nil, held.record.State, held.record)),
+		string(t.generation[:]), string(appendHead(nil, held.record.State, held.record)[1:]),
 		string(appendHead(nil, next.State, next)), rueidis.BinaryString(tail), life,
 		strconv.FormatInt(s.milliseconds(at)+nominalLife, 10), nominal,
 	}).AsInt64()

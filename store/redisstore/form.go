@@ -17,7 +17,12 @@ import (
 // Instants are microseconds from the record's birth, which is when its key expires less its life. The tail
 // begins with the record's age at its end in milliseconds, and counts from there: a script knows no more. Digests that
 // the rest of a record determines are left out.
-const form = 1
+//
+// The first byte is the form, and whether somebody waits for the record to change: see watch.go.
+const (
+	form    = 1
+	awaited = 1 << 7
+)
 
 // nominalLife is that of records that are not finished, in milliseconds: a hundred years. It is there only
 // to tell their age.

@@ -43,12 +43,7 @@ func (n names) secrets() string { return n.bucket(0) + "secrets" }
 // abandoned is the index of a bucket.
 func (n names) abandoned(b int) string { return n.bucket(b) + "abandoned" }
 
-// awaited is there while somebody waits for a record to change: it holds the name of the channel to tell.
-func (n names) awaited(digest machine.Digest) string {
-	return n.bucket(bucketOf(digest)) + "w:" + string(digest[:])
-}
-
-// changes is the channel on which digests of changed records are told.
+// changes is the channel on which digests of changed records are told. Scripts know it too.
 func (n names) changes() string { return n.prefix + "changes" }
 
 // swept is when the last complete sweep began, in milliseconds since 1970.

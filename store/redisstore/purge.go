@@ -62,7 +62,7 @@ func (s *Store) purgeStep(ctx context.Context, sc *scan, limit int) (int, error)
 	}
 	var due []*glance
 	for i := range glances {
-		if g := &glances[i]; g.there && !g.damaged && g.packed[0] == form && g.state() == machine.Absent {
+		if g := &glances[i]; g.there && !g.damaged && formOf(g.packed) == form && g.state() == machine.Absent {
 			due = append(due, g)
 		}
 	}

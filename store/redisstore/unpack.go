@@ -15,11 +15,19 @@ func tagged(packed []byte, generation machine.Generation) bool {
 	return len(packed) >= 2+tagSize && string(packed[2:2+tagSize]) == string(generation[:tagSize])
 }
 
+// formOf returns the number of a form, 0 if there is none.
+func formOf(packed []byte) byte {
+	if len(packed) == 0 {
+		return 0
+	}
+	return packed[0] &^ awaited
+}
+
 // unpack reads a record of the generation, whose key expires at expiry. It returns its birth too. The record keeps no reference to
 // packed but for the response's data.
 func unpack(digest machine.Digest, packed []byte, generation machine.Generation, expiry machine.Instant) (*machine.Record, machine.Instant, error) {
-	if len(packed) == 0 || packed[0] != form {
-		return nil, 0, fmt.Errorf("form %d is not known to this version, which reads form %d", packed[:min(1, len(packed))], form)
+	if formOf(packed) != form {
+		return nil, 0, fmt.Errorf("form %d is not known to this version, which reads form %d", formOf(packed), form)
 	}
 	r := &machine.Record{Scope: machine.Scope{Digest: digest}, Generation: generation}
 	d := decoder{rest: packed[1:]}

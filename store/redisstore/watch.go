@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -10,17 +9,15 @@ import (
 	"github.com/reprise-dev/reprise/machine"
 )
 
-// Changes of this process wake those who wait for them directly. For those of others there is a key beside the
-// record while somebody waits, which names the channel to tell; whoever changes the record reads it in the same
-// step. So nothing is told where nobody waits. The channel is one for the whole store, and a process listens
-// to it from its first watch on: a subscription does not depend on where slots are.
+// Changes of this process wake those who wait for them directly. For those of others the record is marked, in its
+// first byte: the script that changes it sees the mark in what it has read anyway, and publishes the record's digest.
+// So nothing is told where nobody waits, and finding that out costs nothing. The channel is one for the
+// whole store, and a process listens to it from its first watch on: a subscription does not depend on where slots
+// are.
 
 const (
-	// awaitedFor is how long the key is there. It is written again while somebody waits.
-	awaitedFor   = 15 * time.Second
-	awaitedAgain = 5 * time.Second
-	// attendChunk is how many records are looked at at once.
-	attendChunk = 128
+	// attendAgain is how often the records of those who wait are looked at, whatever is told.
+	attendAgain = 5 * time.Second
 	// relisten is the pause before a subscription that ended is made again.
 	relisten = time.Second
 )
@@ -48,7 +45,7 @@ func (s *Store) attend() {
 
 // attendAll announces those who wait, and wakes them if their records have changed already.
 func (s *Store) attendAll(ctx context.Context) {
-	ticker := time.NewTicker(awaitedAgain)
+	ticker := time.NewTicker(attendAgain)
 	defer ticker.Stop()
 	for {
 		select {
@@ -58,41 +55,33 @@ func (s *Store) attendAll(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for some := range slices.Chunk(s.watchers.take(), attendChunk) {
-			s.attendSome(ctx, some) // who is not served asks again after a time of his own
-		}
+		fresh := s.watchers.take()
+		_ = each(ctx, len(fresh), func(ctx context.Context, i int) error {
+			s.attendTo(ctx, fresh[i]) // who is not served asks again after a time of his own
+			return nil
+		})
 	}
 }
 
-// attendSome announces first and looks then: a change after the look is told.
-func (s *Store) attendSome(ctx context.Context, digests []machine.Digest) {
-	var commands rueidis.Commands
-	for _, digest := range digests {
-		commands = append(commands,
-			s.client.B().Set().Key(s.names.awaited(digest)).Value(s.names.changes()).Px(awaitedFor).Build(),
-			s.client.B().Getrange().Key(s.names.record(digest)).Start(0).End(longestHead-1).Build())
-	}
-	for i, result := range s.client.DoMulti(ctx, commands...) {
-		if i%2 == 0 {
-			continue
-		}
-		digest := digests[i/2]
-		if head, err := result.ToString(); err == nil {
-			s.watchers.found(digest, revisionOf([]byte(head), s.generation(bucketOf(digest))))
-		}
+// attendTo marks a record and looks at it in one step: a change after the look is told.
+func (s *Store) attendTo(ctx context.Context, digest machine.Digest) {
+	head, err := s.scripts.watch.Exec(ctx, s.client, []string{s.names.record(digest)}, []string{longestHead}).ToString()
+	if err == nil {
+		s.watchers.found(digest, revisionOf([]byte(head), s.generation(bucketOf(digest))))
 	}
 }
 
-// longestHead is how long the head of a record can be.
-const longestHead int64 = 2 + tagSize + int64(len(machine.Digest{})+len(machine.Nonce{})) + 5 + 10
+// longestHead is how long the head of a record can be, as scripts take it: a form, a state, a tag, an owner, a nonce, an
+// attempt and a revision.
+const longestHead = "73"
 
 // revisionOf reads the revision of a record of the generation; 0 is that of none.
 func revisionOf(head []byte, g machine.Generation) uint64 {
 	var r machine.Record
-	d := decoder{rest: head}
-	if d.byte() != form || !tagged(head, g) {
+	if formOf(head) != form || !tagged(head, g) {
 		return 0
 	}
+	d := decoder{rest: head[1:]}
 	if d.head(&r); d.failed {
 		return 0
 	}

@@ -9,8 +9,12 @@ local got = redis.call('MGET', KEYS[1], KEYS[2])
 if got[2] ~= ARGV[1] then
 	return -3
 end
-if string.sub(got[1] or '', 1, #ARGV[2]) ~= ARGV[2] or ARGV[2] == '' and got[1] then
-	return 0
+if ARGV[2] == '' then
+	if got[1] then
+		return 0
+	end
+elseif not got[1] or string.sub(got[1], 2, #ARGV[2]) ~= string.sub(ARGV[2], 2) then
+	return 0 -- the first byte may be marked
 end
 local digest = string.sub(KEYS[1], -32)
 if ARGV[3] == 'ZADD' then

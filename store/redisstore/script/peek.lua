@@ -15,7 +15,7 @@ local head = redis.call('GETRANGE', KEYS[1], 0, HEAD - 1)
 if head == '' then
 	return false
 end
-if #head == HEAD and string.byte(head) == FORM then
+if #head == HEAD and string.byte(head) % 128 == FORM then
 	local state = string.sub(head, 2, 2)
 	if string.sub(head, 3) ~= string.sub(ARGV[1], 1, HEAD - 2) then
 		state = '\0'

@@ -1,14 +1,13 @@
 -- Replaces or deletes a record, if it is still the one that was read.
 --
--- KEYS  1 record   2 generation of its bucket   3 the channel to tell, if somebody waits for a change
---       4 (optional) the index to change with it
+-- KEYS  1 record   2 generation of its bucket   3 (optional) the index to change with it
 -- ARGV  1 generation   2 how the record that was read begins, empty if it was absent
 --       3 the new record, empty to delete   4 when it expires, in ms since 1970
 --       5 with an index: ZADD or ZREM
 -- Reply  1  done
 --        0  the record is another one by now
 --       -3  the bucket has another generation, or none
-local got = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3])
+local got = redis.call('MGET', KEYS[1], KEYS[2])
 if got[2] ~= ARGV[1] then
 	return -3
 end
@@ -16,21 +15,21 @@ if ARGV[2] == '' then
 	if got[1] then
 		return 0
 	end
-elseif not got[1] or string.sub(got[1], 1, #ARGV[2]) ~= ARGV[2] then
-	return 0
+elseif not got[1] or string.sub(got[1], 2, #ARGV[2]) ~= string.sub(ARGV[2], 2) then
+	return 0 -- the first byte may be marked
 end
 local digest = string.sub(KEYS[1], -32)
 if ARGV[5] == 'ZADD' then
-	redis.call('ZADD', KEYS[4], 0, digest)
+	redis.call('ZADD', KEYS[3], 0, digest)
 elseif ARGV[5] == 'ZREM' then
-	redis.call('ZREM', KEYS[4], digest)
+	redis.call('ZREM', KEYS[3], digest)
 end
 if ARGV[3] == '' then
 	redis.call('DEL', KEYS[1])
 else
 	redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[4])
 end
-if got[3] then
-	redis.pcall('PUBLISH', got[3], digest) -- who is not told finds out by asking
+if got[1] and string.byte(got[1]) > 127 then -- somebody waits; who is not told finds out by asking
+	redis.pcall('PUBLISH', string.sub(KEYS[2], 1, -#'{0000}:generation' - 1) .. 'changes', digest)
 end
 return 1

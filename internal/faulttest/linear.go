@@ -51,17 +51,31 @@ func (h *history) check(copies bool) []string {
 func linear(exchanges []exchange, copies bool) porcupine.CheckResult {
 	seen := sightings(exchanges)
 	var operations []porcupine.Operation
+	var doubted []machine.Command
 	for i := range exchanges {
 		x := &exchanges[i]
 		known := x.end != pending && x.err == nil
 		if known {
 			operations = append(operations, porcupine.Operation{Input: &input{exchange: x}, Call: x.call, Return: x.end})
 		}
-		if x.command.Kind() != machine.KindInspect && (!known || copies && x.hit) {
+		if x.command.Kind() != machine.KindInspect && (!known || copies && x.hit) && few(doubted, x.command) {
+			doubted = append(doubted, x.command)
 			operations = append(operations, porcupine.Operation{Input: &input{exchange: x, doubtful: true, times: seen.times(x), until: seen.last()}, Call: x.call, Return: pending})
 		}
 	}
 	return porcupine.CheckOperationsTimeout(model, operations, patience)
+}
+
+// few reports whether a command that is in doubt is worth looking at. Of equal ones the first two are: they may
+// happen at any time after they were sent, and none has an effect more often.
+func few(doubted []machine.Command, c machine.Command) bool {
+	equal := 0
+	for _, other := range doubted {
+		if reflect.DeepEqual(other, c) {
+			equal++
+		}
+	}
+	return equal < 2
 }
 
 // input is a command as the model takes it.

@@ -207,21 +207,34 @@ func (e *endurance) until(otherwise string, event <-chan struct{}) {
 func (e *endurance) hold() (letGo chan struct{}, lost <-chan struct{}) {
 	letGo, over, runs := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	k := e.key(e.policy, "held")
+	begun := false
 	e.long.Go(func() {
-		e.send(e.guard, k, func(ctx context.Context, run *reprise.Run, p *page) (reprise.Response, error) {
-			close(runs)
-			select {
-			case <-letGo:
-				return answering(ctx, run, p)
-			case <-ctx.Done():
-				if !errors.Is(context.Cause(ctx), reprise.ErrLeaseLost) {
-					e.report.breach("an action was ended by %v", context.Cause(ctx))
+		for !begun && !closed(letGo) && pause(e.ctx, breath) { // on a machine that is busy it may take several tries
+			e.send(e.guard, k, func(ctx context.Context, run *reprise.Run, p *page) (reprise.Response, error) {
+				begun = true
+				close(runs)
+				select {
+				case <-letGo:
+					return answering(ctx, run, p)
+				case <-ctx.Done():
+					if !errors.Is(context.Cause(ctx), reprise.ErrLeaseLost) {
+						e.report.breach("an action was ended by %v", context.Cause(ctx))
+					}
+					close(over)
+					return vain(ctx, run, p)
 				}
-				close(over)
-				return vain(ctx, run, p)
-			}
-		})
+			})
+		}
 	})
 	e.until("an action did not begin", runs)
 	return letGo, over
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }

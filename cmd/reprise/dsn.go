@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"regexp"
 	"strings"
 
@@ -16,7 +17,8 @@ import (
 type place struct {
 	shown string // the DSN as people may see it: without a password
 	class class
-	path  string // of a store inFile
+	path  string       // of a store inFile
+	log   *slog.Logger // is told of what a store finds out by itself; nil is nobody
 	// open opens the store. Where there must be one and is none, the error is [fs.ErrNotExist].
 	open func(ctx context.Context, may access) (s store.Store, created bool, err error)
 	// init makes a new store, and tells of it on out; nil where each process makes its own.

@@ -28,7 +28,7 @@ func redisPlace(dsn, rest string) (*place, error) {
 	p.open = func(ctx context.Context, _ access) (store.Store, bool, error) {
 		ctx, cancel := asking(ctx)
 		defer cancel()
-		s, err := redisstore.Open(ctx, dsn, redisstore.Options{})
+		s, err := redisstore.Open(ctx, dsn, redisstore.Options{Log: p.log})
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, false, noStore(fmt.Sprintf("there is nothing under the prefix %q of this Redis: if it is new, reprise store init --new makes a store; "+
 				"if there was one, it has lost everything, which reprise store init --accept-loss accepts", parsed.Prefix()))

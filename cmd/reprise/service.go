@@ -109,6 +109,7 @@ func (s *service) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.log = s.log
 	if err := rehearse(ctx, &s.maker, s.config); err != nil {
 		return usageError{err}
 	}

@@ -6,12 +6,16 @@ import (
 	"time"
 )
 
+// large fits a server to a database of several gigabytes: half a gigabyte of an index is touched all over,
+// and with the WAL of a small server it would be copied there again and again.
+var large = map[string]string{"shared_buffers": "2GB", "max_wal_size": "16GB"}
+
 // benchBig compares operations again, with many records in both tables.
 func benchBig(ctx context.Context, s settings, t *table) error {
 	if s.big == 0 {
 		return nil
 	}
-	return onPostgres(func(ctx context.Context, s settings, t *table, p *postgres) error {
+	return onPostgres(large, func(ctx context.Context, s settings, t *table, p *postgres) error {
 		if err := p.fill(ctx, s.big, t); err != nil {
 			return err
 		}

@@ -35,15 +35,18 @@ func benchEffects(ctx context.Context, s settings, t *table, p *postgres) error 
 
 // effect places an order under a fresh key.
 func (p *postgres) effect(ctx context.Context) error {
-	begin := newBegin()
-	invocation := &store.Invocation{
-		Candidates: []store.Candidate{{Scope: begin.Scope}}, Owner: begin.Owner, Operation: begin.Operation, Nonce: begin.Nonce,
-		Fingerprints: begin.Fingerprints, Codecs: begin.Codecs, Policy: begin.Policy, Lease: begin.Lease,
-		Window: time.Hour, Remember: time.Hour, Retryable: time.Hour,
-	}
-	_, err := pgstore.Do(ctx, p.bare.pool, invocation, func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+	_, err := pgstore.Do(ctx, p.bare.pool, invocation(newBegin()), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
 		_, err := tx.Exec(ctx, bareOrder, "a book")
 		return machine.NewResponse("raw/1", answer256), err
 	})
 	return err
+}
+
+// invocation is what a guard would prepare for a begin.
+func invocation(begin machine.Begin) *store.Invocation {
+	return &store.Invocation{
+		Candidates: []store.Candidate{{Scope: begin.Scope}}, Owner: begin.Owner, Operation: begin.Operation, Nonce: begin.Nonce,
+		Fingerprints: begin.Fingerprints, Codecs: begin.Codecs, Policy: begin.Policy, Lease: begin.Lease,
+		Window: time.Hour, Remember: time.Hour, Retryable: time.Hour,
+	}
 }

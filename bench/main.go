@@ -35,9 +35,10 @@ func parts() []part {
 		all = append(all, part{c.part, c.bench})
 	}
 	return append(all, []part{
-		{"postgres-size", onPostgres(benchSize)},
-		{"postgres-effects", onPostgres(benchEffects)},
-		{"postgres-purge", onPostgres(benchPurge)},
+		{"postgres-size", onPostgres(nil, benchSize)},
+		{"postgres-effects", onPostgres(nil, benchEffects)},
+		{"postgres-busy", onPostgres(nil, benchBusyKey)},
+		{"postgres-purge", onPostgres(nil, benchPurge)},
 		{"postgres-big", benchBig},
 	}...)
 }

@@ -9,14 +9,14 @@ import (
 )
 
 // postgres is a PostgreSQL server of our own, with a store and the limit in one database. It is fully
-// durable, and set as it comes but for the number of connections.
+// durable, and set as it comes but for the number of connections and what a part asks for.
 type postgres struct {
 	host  *host
 	store *pgstore.Store
 	bare  *bareStatements
 }
 
-func startPostgres(ctx context.Context) (p *postgres, err error) {
+func startPostgres(ctx context.Context, set map[string]string) (p *postgres, err error) {
 	p = &postgres{host: &host{ctx: ctx}}
 	defer func() {
 		if err != nil {
@@ -25,7 +25,7 @@ func startPostgres(ctx context.Context) (p *postgres, err error) {
 	}()
 	var dsn string
 	err = p.host.try(func() {
-		server := servicetest.NewPostgres(p.host, servicetest.PostgresOptions{MaxConnections: 400})
+		server := servicetest.NewPostgres(p.host, servicetest.PostgresOptions{MaxConnections: 400, Settings: set})
 		dsn = server.Database(p.host)
 	})
 	if err != nil {
@@ -49,10 +49,10 @@ func (p *postgres) close() error {
 	return errors.Join(append(failures, p.host.end())...)
 }
 
-// onPostgres makes a part of something that needs a server.
-func onPostgres(run func(ctx context.Context, s settings, t *table, p *postgres) error) func(context.Context, settings, *table) error {
+// onPostgres makes a part of something that needs a server, with some settings.
+func onPostgres(set map[string]string, run func(ctx context.Context, s settings, t *table, p *postgres) error) func(context.Context, settings, *table) error {
 	return func(ctx context.Context, s settings, t *table) (err error) {
-		p, err := startPostgres(ctx)
+		p, err := startPostgres(ctx, set)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func onPostgres(run func(ctx context.Context, s settings, t *table, p *postgres)
 
 // openPostgres is the contender's.
 func openPostgres(ctx context.Context, _ string) (contest, error) {
-	p, err := startPostgres(ctx)
+	p, err := startPostgres(ctx, nil)
 	return p.contest(), err
 }
 

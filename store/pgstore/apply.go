@@ -108,6 +108,9 @@ func (s *Store) claim(ctx context.Context, c machine.Claim, command machine.Comm
 			return reply, err
 		}
 	}
+	if seen.record == nil { // and none could be made
+		return s.stepHeld(ctx, command)
+	}
 	return s.step(ctx, command, nil)
 }
 

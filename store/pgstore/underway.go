@@ -2,9 +2,11 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // A key that is held by an effect's transaction has no record of it that anybody could see: that is
@@ -34,6 +36,20 @@ func (s *Store) underWay(ctx context.Context, digest machine.Digest) (reply mach
 		return nil
 	}})
 	return reply, ok, unsent(ctx, err)
+}
+
+// stepHeld is step for a claim on a key that seems to be held: there is no record, and none could be made.
+func (s *Store) stepHeld(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	leave, err := s.turns.take(ctx, command.Target().Digest)
+	if err != nil {
+		return machine.Reply{}, store.Unavailable(errors.Join(err, errBusy))
+	}
+	reply, ok, err := s.underWay(ctx, command.Target().Digest)
+	leave()
+	if ok || err != nil {
+		return reply, err
+	}
+	return s.step(ctx, command, nil)
 }
 
 // claims reports whether a command is one that an effect in progress answers.

@@ -25,6 +25,11 @@ func (s *Store) count(ctx context.Context, limit int) (counts store.Counts, err 
 		return counts, err
 	}
 	defer leave()
+	counts, err = s.countAll(ctx, limit)
+	return counts, s.dialer.crowd.blame(err)
+}
+
+func (s *Store) countAll(ctx context.Context, limit int) (counts store.Counts, err error) {
 	sc, err := s.newScan(ctx)
 	if err != nil {
 		return counts, err

@@ -40,7 +40,7 @@ func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, li
 		err = l.fill(ctx)
 	}
 	if err != nil {
-		return store.Page{}, err
+		return store.Page{}, s.dialer.crowd.blame(err)
 	}
 	return l.page, nil
 }

@@ -19,6 +19,11 @@ func (s *Store) Purge(ctx context.Context, limit int) (deleted int, err error) {
 		return 0, err
 	}
 	defer leave()
+	deleted, err = s.purge(ctx, limit)
+	return deleted, s.dialer.crowd.blame(err)
+}
+
+func (s *Store) purge(ctx context.Context, limit int) (deleted int, err error) {
 	sc, err := s.newScan(ctx)
 	if err != nil {
 		return 0, err

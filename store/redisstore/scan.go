@@ -82,12 +82,13 @@ func (s *Store) primaries(ctx context.Context) ([]node, error) {
 	found := make(chan node, len(all))
 	for _, client := range all {
 		go func() {
-			server, _ := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-			replication, _ := client.Do(ctx, client.B().Info().Section("replication").Build()).ToString()
-			if infoField(replication, "role") != "master" {
-				server = ""
+			m, err := whoIs(func(words ...string) (string, error) {
+				return client.Do(ctx, client.B().Arbitrary(words...).Build()).ToString()
+			})
+			if err != nil || m.replica {
+				m.RunID = ""
 			}
-			found <- node{client, infoField(server, "run_id")}
+			found <- node{client, m.RunID}
 		}()
 	}
 	var nodes []node
@@ -101,13 +102,6 @@ func (s *Store) primaries(ctx context.Context) ([]node, error) {
 	}
 	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.run, b.run) })
 	return nodes, nil
-}
-
-// infoField reads a field out of a text of INFO.
-func infoField(info, name string) string {
-	_, rest, _ := strings.Cut("\n"+info, "\n"+name+":")
-	value, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSpace(value)
 }
 
 // done reports whether all was looked at.

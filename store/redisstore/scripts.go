@@ -24,6 +24,9 @@ var peekLua string
 //go:embed script/watch.lua
 var watchLua string
 
+//go:embed script/time.lua
+var timeLua string
+
 //go:embed script/secret.lua
 var secretLua string
 
@@ -34,12 +37,13 @@ const (
 )
 
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
-type scripts struct{ load, swap, finish, index, peek, watch, secret *rueidis.Lua }
+type scripts struct{ load, swap, finish, index, peek, watch, time, secret *rueidis.Lua }
 
 func newScripts() scripts {
 	return scripts{
 		load: rueidis.NewLuaScript(loadLua), swap: rueidis.NewLuaScript(swapLua),
 		finish: rueidis.NewLuaScript(finishLua), index: rueidis.NewLuaScript(indexLua),
-		peek: rueidis.NewLuaScript(peekLua), watch: rueidis.NewLuaScript(watchLua), secret: rueidis.NewLuaScript(secretLua),
+		peek: rueidis.NewLuaScript(peekLua), watch: rueidis.NewLuaScript(watchLua),
+		time: rueidis.NewLuaScript(timeLua), secret: rueidis.NewLuaScript(secretLua),
 	}
 }

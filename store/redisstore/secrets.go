@@ -93,9 +93,10 @@ func (s *Store) readSecrets(ctx context.Context) ([]store.Secret, machine.Instan
 	return known, at, nil
 }
 
-// now returns the server's time.
+// now returns the server's time. It is asked for by a script, which has a key: TIME alone would be sent to any server
+// of a cluster, replicas too.
 func (s *Store) now(ctx context.Context) (machine.Instant, error) {
-	parts, err := s.client.Do(ctx, s.client.B().Time().Build()).AsIntSlice()
+	parts, err := s.scripts.time.Exec(ctx, s.client, []string{s.names.secrets()}, nil).AsIntSlice()
 	if err != nil || len(parts) != 2 {
 		return 0, unread(ctx, err)
 	}

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -97,14 +98,25 @@ func (s *Store) listen(ctx context.Context) {
 		}
 	})
 	for {
-		subscribe := s.client.B().Subscribe().Channel(s.names.changes()).Build()
-		_ = s.client.Receive(heard, subscribe, func(told rueidis.PubSubMessage) { // until it is cut off
-			if digest := []byte(told.Message); len(digest) == len(machine.Digest{}) {
-				s.watchers.wake(machine.Digest(digest))
-			}
-		})
+		s.listenOnce(heard)
 		if !pause(ctx, relisten) {
 			return
 		}
 	}
+}
+
+// listenOnce listens to one of the primaries until it is cut off. What is published anywhere in a cluster is told
+// everywhere.
+func (s *Store) listenOnce(ctx context.Context) {
+	nodes, err := s.primaries(ctx)
+	if err != nil {
+		return
+	}
+	client := nodes[rand.N(len(nodes))].client
+	subscribe := client.B().Subscribe().Channel(s.names.changes()).Build()
+	_ = client.Receive(ctx, subscribe, func(told rueidis.PubSubMessage) {
+		if digest := []byte(told.Message); len(digest) == len(machine.Digest{}) {
+			s.watchers.wake(machine.Digest(digest))
+		}
+	})
 }

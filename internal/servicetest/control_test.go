@@ -68,10 +68,13 @@ func TestStopEndsConnectionsAndRestartKeepsTheAddress(t *testing.T) {
 func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true, MaxConnections: 5})
-	dsn := server.DSN("postgres")
-	connect(t, dsn)
-	connect(t, dsn)
-	_, err := pgx.Connect(t.Context(), dsn)
+	var err error
+	for n := 0; err == nil && n < 3; n++ { // the one that asked whether the server is ready may still be there
+		var conn *pgx.Conn
+		if conn, err = pgx.Connect(t.Context(), server.DSN("postgres")); err == nil {
+			defer conn.Close(context.Background())
+		}
+	}
 	wantCode(t, err, "53300")           // too many connections
 	server.Exec("postgres", "SELECT 1") // the administrator gets in
 }

@@ -4,6 +4,7 @@ package servicetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -57,9 +58,11 @@ func (s *RedisServer) HandOver(replica *RedisServer) {
 	s.t.Helper()
 	host, port, err := net.SplitHostPort(replica.Addr())
 	s.check("hand over", err)
-	s.Do("FAILOVER", "TO", host, port)
-	s.check("hand over", await("the new master", func() error { return replica.is("master") }))
-	s.check("hand over", await("the link to the new master", s.linked))
+	s.check("hand over", await("a replica that is taken for online", func() error {
+		_, err := s.try("FAILOVER", "TO", host, port)
+		return err
+	}))
+	s.check("hand over", await("the new master", func() error { return errors.Join(replica.is("master"), s.linked()) }))
 }
 
 // Unlink lets a replica hear no more of its master, so that what the master acknowledges from now on is

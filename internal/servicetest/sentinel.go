@@ -64,13 +64,17 @@ func startSentinel(master *redis) (*redis, error) {
 	return startRedis(RedisOptions{TLS: master.options.TLS}, role)
 }
 
-// sentinelHaste are periods of sentinels in milliseconds, of which most are seconds by themselves. What a
-// sentinel knows of a replica counts for five ping periods, and once the master is down it asks every second:
-// a shorter one would leave it without a replica to choose. A busy machine is no reason to tilt.
+// sentinelHaste are periods of sentinels in milliseconds, of which most are seconds by themselves. Two have a
+// meaning beside. What a sentinel knows of a replica counts for five ping periods, and once the master is
+// down it asks every second: it must know of one to choose. A server that has said for four publish
+// periods that it is a master is made a replica again: by then a sentinel must have heard that it was
+// promoted. A busy machine is no reason to tilt.
 var sentinelHaste = []string{
-	"ping-period", "400", "info-period", "200", "publish-period", "200", "ask-period", "100",
+	"ping-period", "400", "info-period", "200", "publish-period", sentinelPublishPeriod, "ask-period", "100",
 	"min-link-reconnect-period", "100", "tilt-trigger", "10000",
 }
+
+const sentinelPublishPeriod = "1000"
 
 // answersInHaste is as answers, for a sentinel, which is told to be quick.
 func (r *redis) answersInHaste(ctx context.Context) error {
@@ -145,6 +149,8 @@ func (s *Sentinel) Failover() *RedisServer {
 func (s *Sentinel) AwaitReady() {
 	s.t.Helper()
 	master := s.Master()
+	s.publish("100") // they agree, so that haste does no harm now
+	defer s.publish(sentinelPublishPeriod)
 	s.check("await", await("replicas that follow the master", func() error {
 		for _, replica := range without(s.servers, master) {
 			if err := replica.linked(); err != nil {
@@ -161,6 +167,14 @@ func (s *Sentinel) AwaitReady() {
 		}
 		return nil
 	}))
+}
+
+// publish sets how often sentinels tell each other what they know, in milliseconds.
+func (s *Sentinel) publish(period string) {
+	s.t.Helper()
+	for _, sentinel := range whichRespond(s.sentinels) {
+		sentinel.Do("SENTINEL", "DEBUG", "publish-period", period)
+	}
 }
 
 // knowsAll reports whether a sentinel knows the others and all servers, and thinks well of them.

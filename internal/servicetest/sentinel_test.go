@@ -12,16 +12,20 @@ import (
 func TestSentinelReplacesAMasterThatIsKilled(t *testing.T) {
 	t.Parallel()
 	group := servicetest.NewSentinel(t, servicetest.SentinelOptions{})
+	wantDSN(t, group.DSN(), "redis+sentinel://app:", group.Sentinels(), "/mymaster/0")
 	old := group.Master()
 	do(t, dialRedis(t, old, old.DSN(0)), "SET", "order", "1")
 	group.Replicas()[0].AwaitSync(old)
 
+	lost := group.Sentinels()[0]
+	lost.Kill() // two are enough
 	old.Kill()
 	master := group.AwaitFailover(old)
 	wantValue(t, master, "order", "1")
 	do(t, dialRedis(t, master, master.DSN(0)), "SET", "order", "2")
 
 	old.Restart()
+	lost.Restart()
 	group.AwaitReady()
 	wantValue(t, old, "order", "2")
 	if group.Master() != master {
@@ -54,6 +58,7 @@ func TestSentinelReplacesAMasterThatIsPaused(t *testing.T) {
 func TestSentinelFailsOverAndBack(t *testing.T) {
 	t.Parallel()
 	group := servicetest.NewSentinel(t, servicetest.SentinelOptions{Node: servicetest.RedisOptions{TLS: true, Persistence: servicetest.PersistNothing}})
+	wantDSN(t, group.AdminDSN(), "rediss+sentinel://default:", group.Sentinels(), "/mymaster/0")
 	first := group.Master()
 	run := first.Info()["run_id"]
 	second := group.Failover()
@@ -65,19 +70,15 @@ func TestSentinelFailsOverAndBack(t *testing.T) {
 	}
 }
 
-func TestSentinelsAreNamedByTheirDSN(t *testing.T) {
-	t.Parallel()
-	group := servicetest.NewSentinel(t, servicetest.SentinelOptions{})
+// wantDSN checks the DSN of several servers.
+func wantDSN(t *testing.T, dsn, begin string, servers []*servicetest.RedisServer, end string) {
+	t.Helper()
 	var addresses []string
-	for _, sentinel := range group.Sentinels() {
-		addresses = append(addresses, sentinel.Addr())
+	for _, server := range servers {
+		addresses = append(addresses, server.Addr())
 	}
-	_, rest, _ := strings.Cut(group.DSN(), "@")
-	if want := strings.Join(addresses, ",") + "/mymaster/0"; rest != want || !strings.HasPrefix(group.DSN(), "redis+sentinel://app:") {
-		t.Errorf("the DSN is %s", group.DSN())
+	_, rest, _ := strings.Cut(dsn, "@")
+	if !strings.HasPrefix(dsn, begin) || rest != strings.Join(addresses, ",")+end {
+		t.Errorf("the DSN is %s", dsn)
 	}
-	group.Sentinels()[0].Kill()
-	old := group.Master()
-	old.Kill()
-	group.AwaitFailover(old) // two sentinels are enough
 }

@@ -10,6 +10,28 @@ import (
 	"github.com/reprise-dev/reprise/internal/servicetest"
 )
 
+// A planned failover is shown to have lost nothing. The proxy goes on by itself, and its log says so.
+func TestRedisFailsOverAsPlanned(t *testing.T) {
+	t.Parallel()
+	cluster := servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{Replicas: 1, Node: servicetest.RedisOptions{Users: map[string]string{"app": documentedRule(t)}}})
+	at := newRedisSiteIn(t, cluster.DSN())
+	up := newCounting(t)
+	p := at.startProxy(t, nil, "--upstream", up.URL, "--principal", "authorization")
+	keys := make([]string, 30) // on all servers
+	for i := range keys {
+		keys[i] = fmt.Sprint("key ", i)
+		if g := p.post("/orders", quote(keys[i]), keys[i]); g.status != 200 {
+			t.Errorf("%s: %+v", keys[i], g)
+		}
+	}
+	cluster.Failover("reprise:{0000}:secrets")
+	for _, key := range keys {
+		eventually(t, key+" is replayed", func() bool { return p.post("/orders", quote(key), key).replayed })
+	}
+	up.once(t)
+	p.await("reprise: a planned failover of Redis is accepted")
+}
+
 // documentedRule is what docs/operating.md gives to the user of a service.
 func documentedRule(t *testing.T) string {
 	t.Helper()

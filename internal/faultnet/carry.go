@@ -36,16 +36,17 @@ func wait[T any](c *conn, channel <-chan T) error {
 	}
 }
 
-// lose ends the connection, or lets it hang.
+// lose ends the connection, or lets it hang. Who sees the end finds the fault counted.
 func (c *conn) lose(f fate) error {
 	var err error
+	c.proxy.countStruck()
 	if f.fault.hangs {
 		c.hang()
 	} else {
 		c.close()
 		err = errCut
 	}
-	c.struck(f)
+	c.tellStruck(f)
 	return err
 }
 
@@ -60,7 +61,18 @@ func (c *conn) hang() {
 	}
 }
 
-func (c *conn) struck(f fate) { c.proxy.tell(Event{Kind: Struck, Conn: c.id, N: f.n}) }
+func (c *conn) struck(f fate) {
+	c.proxy.countStruck()
+	c.tellStruck(f)
+}
+
+func (c *conn) tellStruck(f fate) { c.proxy.tell(Event{Kind: Struck, Conn: c.id, N: f.n}) }
+
+func (p *Proxy) countStruck() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.struck++
+}
 
 func (c *conn) isHung() bool {
 	c.mu.Lock()

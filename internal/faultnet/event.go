@@ -48,9 +48,6 @@ type watcher struct {
 func (p *Proxy) tell(e Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e.Kind == Struck {
-		p.struck++
-	}
 	waiting := p.watchers[:0]
 	for _, w := range p.watchers {
 		if w.condition(e) {

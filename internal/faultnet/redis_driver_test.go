@@ -34,7 +34,8 @@ func TestEachCommandOfADriverOfRedisIsOneRequest(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	client := s.driver(t)
-	incr := func() rueidis.Completed { return client.B().Incr().Key("i").Build() }
+	key := "i in " + s.dsn // a change of a key of this name in any database makes the driver read again
+	incr := func() rueidis.Completed { return client.B().Incr().Key(key).Build() }
 	for _, step := range []struct {
 		name     string
 		do       func() error
@@ -59,10 +60,10 @@ func TestEachCommandOfADriverOfRedisIsOneRequest(t *testing.T) {
 			return err
 		}, 1},
 		{"read and kept", func() error {
-			return client.DoCache(t.Context(), client.B().Get().Key("i").Cache(), time.Hour).Error()
+			return client.DoCache(t.Context(), client.B().Get().Key(key).Cache(), time.Hour).Error()
 		}, 1},
 		{"read again", func() error {
-			return client.DoCache(t.Context(), client.B().Get().Key("i").Cache(), time.Hour).Error()
+			return client.DoCache(t.Context(), client.B().Get().Key(key).Cache(), time.Hour).Error()
 		}, 0},
 	} {
 		s.proxy.SetPlan(faultnet.None)
@@ -73,7 +74,9 @@ func TestEachCommandOfADriverOfRedisIsOneRequest(t *testing.T) {
 			t.Errorf("%s: %d requests, want %d", step.name, n, step.requests)
 		}
 	}
-	s.wantSold(t, "303")
+	if sold, err := s.direct.Do("GET", key); sold != "303" || err != nil {
+		t.Errorf("sold: %v, %v", sold, err)
+	}
 }
 
 func TestADriverOfRedisWhoseReplyIsLost(t *testing.T) {

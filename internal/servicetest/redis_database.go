@@ -20,8 +20,8 @@ const redisDatabases = 4096
 const externalDatabases = 16
 
 // Database returns the DSN of an empty database, redis://…, that no other test has. It is emptied when
-// the test ends. Its user has not the right to FLUSHALL, FLUSHDB hurts nobody else. What Redis has once
-// for all databases is shared: channels, scripts, memory.
+// the test ends. Its user has not the right to FLUSHALL; FLUSHDB hurts nobody else. What Redis has once
+// for all databases is shared: channels, invalidations of keys of one name, scripts, memory.
 func (s *RedisServer) Database(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

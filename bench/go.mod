@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/reprise-dev/reprise => ../
 
 require (
+	github.com/jackc/pgx/v5 v5.13.0
 	github.com/reprise-dev/reprise v0.0.0-00010101000000-000000000000
 	modernc.org/sqlite v1.62.0
 )
@@ -14,7 +15,6 @@ require (
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
-	github.com/jackc/pgx/v5 v5.13.0 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mfridman/interpolate v0.2.0 // indirect

@@ -10,21 +10,21 @@ import (
 )
 
 // audit asks for every key of a run once more, when nothing goes wrong any more, as clients do that were
-// not told yet: on the handle that was broken, which must work again, or, if its process has died, on that of
-// the next one. Afterwards each key has had its
-// effect once, and its answer. With late, something that was sent may be done later than anybody reckons with.
+// not told yet: on the handle that was broken, which must work again, or, if its process is dead, on that of
+// the next one. Afterwards each key has had its effect once, and its answer. With late, something that was
+// sent may be done later than anybody reckons with.
 func (s *stage) audit(policy reprise.Policy, p *troupe, dead, late bool) {
 	slow := s.timedOut()
 	s.fault, s.subject = 0, p.subject
 	p.subject.Wire.Break(0, 0)
-	s.store = &recorder{p.handle, s.history, s.report, nil}
+	s.store = &recorder{inner: p.handle, history: s.history, report: s.report}
 	policy.Lease, policy.CommandTimeout, policy.Wait = 0, 0, 0
 	g := s.guard(policy)
 	for _, k := range s.pages {
 		s.auditKey(g, k, late || dead || slow[k])
 	}
 	s.leave()
-	truth := &recorder{p.truth, s.history, s.report, nil}
+	truth := &recorder{inner: p.truth, history: s.history, report: s.report}
 	for digest := range s.digests { // the last word on each record belongs to the history
 		truth.look(s.ctx, machine.Scope{Operation: operation, SecretVersion: 1, Digest: digest})
 	}

@@ -51,7 +51,7 @@ var kinds = []struct {
 }{
 	{reprise.ErrUnknown, true}, {reprise.ErrNoEffect, true},
 	{reprise.ErrUnavailable, false}, {reprise.ErrInProgress, false}, {reprise.ErrMismatch, false},
-	{reprise.ErrExpired, false}, {reprise.ErrNotKept, false},
+	{reprise.ErrExpired, false}, {reprise.ErrLost, false},
 }
 
 // start begins the part that cannot be undone.
@@ -108,7 +108,7 @@ func (s *stage) judge(p *page, outcome reprise.Outcome, err error, ran bool) tol
 		s.met(fault.Digest, p)
 	}
 	for _, kind := range kinds {
-		if fault.Kind != kind.err {
+		if fault.Kind != kind.err || fault.Kind == reprise.ErrLost && !s.report.loses {
 			continue
 		}
 		if ran && !kind.ran {

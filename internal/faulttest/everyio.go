@@ -5,18 +5,23 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/reprise-dev/reprise/machine"
 )
+
+// atMost is about how many I/Os of a scene fail in an ordinary run, however many it has.
+const atMost = 60
 
 // players is how many databases there are to play on at a time: much of it is waiting.
 const players = 6
 
 // everyIO plays every scene once without a fault, and then again and again with one I/O suffering a fault:
 // the first, the second and so on, until there is no such I/O any more. With everyFault, every I/O suffers every
-// fault. Otherwise every other I/O suffers one, in turn: scenes share most of their I/Os, so that each sort
-// of I/O is lost before and after it was done. Where the turn begins is a matter of the seed.
+// fault. Otherwise every other I/O suffers one, or fewer of very many, in turn: scenes share most of their I/Os,
+// so that each sort of I/O is lost before and after it was done. Where the turn begins is a matter of the seed.
 func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, open func() *troupe) {
 	all := []*troupe{open()}
-	rehearse(ctx, r, all[0])
+	ios := rehearse(ctx, r, all[0])
 	for len(all) < players {
 		all = append(all, open())
 	}
@@ -34,14 +39,16 @@ func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, open
 	for i, sc := range scenes {
 		if everyFault {
 			for _, fault := range faults {
-				jobs <- job{scene: sc, faults: []Fault{fault}, first: 1, step: 1}
+				jobs <- job{scene: sc, faults: []Fault{fault}, first: 1, step: 1, last: ios[i]}
 			}
 			continue
 		}
 		turn := (int(seed%uint64(len(faults))) + i) % len(faults)
 		in := slices.Concat(faults[turn:], faults[:turn])
-		for part := range 2 {
-			jobs <- job{scene: sc, faults: in, first: 1 + turn%2 + 2*part, step: 4}
+		const parts = 2
+		step := 2 * max(1, ios[i]/atMost)
+		for part := range parts {
+			jobs <- job{scene: sc, faults: in, first: 1 + turn%2 + part*step, step: parts * step, last: ios[i]}
 		}
 	}
 	close(jobs)
@@ -61,17 +68,30 @@ func (t *tally) add(n int) {
 	t.sum += n
 }
 
-// rehearse plays every scene without a fault, and sees that each tells what it is meant to tell.
-func rehearse(ctx context.Context, r reporter, p *troupe) {
+// rehearse plays every scene without a fault, and sees that each tells what it is meant to tell, and that all
+// together send every command. It returns how many I/Os each has at most: a store that connects anew has more of
+// them than one that has connected, and one that does something by itself would never come to an end.
+func rehearse(ctx context.Context, r reporter, p *troupe) (ios []int) {
+	sent := map[machine.Kind]bool{}
 	for _, sc := range scenes {
-		found, _, notes := p.play(ctx, sc, "rehearsal of "+sc.name, 0, 0)
-		if found != "" {
-			r.Errorf("%s: nothing goes wrong, and:\n\t%s", sc.name, found)
+		run := p.play(ctx, sc, "rehearsal of "+sc.name, 0, 0)
+		if run.found != "" {
+			r.Errorf("%s: nothing goes wrong, and:\n\t%s", sc.name, run.found)
 		}
-		if !slices.Equal(notes, sc.told) {
-			r.Errorf("%s: told %q, want %q", sc.name, notes, sc.told)
+		if !slices.Equal(run.notes, sc.told) {
+			r.Errorf("%s: told %q, want %q", sc.name, run.notes, sc.told)
+		}
+		for _, kind := range run.sent {
+			sent[kind] = true
+		}
+		ios = append(ios, 2*run.ios+10)
+	}
+	for kind := machine.KindClaim; kind <= machine.KindForget; kind++ {
+		if !sent[kind] {
+			r.Errorf("no scene sends the command %v", kind)
 		}
 	}
+	return ios
 }
 
 // job is a scene, with every so many-th of its I/Os suffering a fault.
@@ -79,18 +99,21 @@ type job struct {
 	scene       scene
 	faults      []Fault // that they suffer in turn
 	first, step int
+	last        int // to be broken at most
 }
 
 // playAll breaks one I/O after the other, and returns how many.
 func (p *troupe) playAll(ctx context.Context, r reporter, j job) (broken int) {
-	for n := j.first; ctx.Err() == nil; n += j.step {
-		fault := j.faults[n/2%len(j.faults)]
-		found, struck, _ := p.play(ctx, j.scene, fmt.Sprintf("%s/%v/%d", j.scene.name, fault, n), n, fault)
-		if found != "" {
-			r.Errorf("%s, I/O %d is %v:\n\t%s", j.scene.name, n, fault, found)
+	turns := j.first / 2
+	for n := j.first; n <= j.last && ctx.Err() == nil; n += j.step {
+		fault := j.faults[turns%len(j.faults)]
+		turns++
+		run := p.play(ctx, j.scene, fmt.Sprintf("%s/%v/%d", j.scene.name, fault, n), n, fault)
+		if run.found != "" {
+			r.Errorf("%s, I/O %d is %v:\n\t%s", j.scene.name, n, fault, run.found)
 			return broken
 		}
-		if !struck {
+		if !run.struck {
 			return broken
 		}
 		broken++
@@ -98,12 +121,21 @@ func (p *troupe) playAll(ctx context.Context, r reporter, j job) (broken int) {
 	return broken
 }
 
-// play plays a scene with the n-th I/O suffering a fault. It returns what was found, whether the fault
-// struck, and what was noted.
-func (p *troupe) play(ctx context.Context, sc scene, name string, n int, fault Fault) (found string, struck bool, notes []string) {
+// run is what came of playing a scene.
+type run struct {
+	found  string // empty if nothing was
+	struck bool   // the fault
+	ios    int    // of the scene
+	notes  []string
+	sent   []machine.Kind // commands, by the scene itself
+}
+
+// play plays a scene with the n-th I/O suffering a fault.
+func (p *troupe) play(ctx context.Context, sc scene, name string, n int, fault Fault) (r run) {
 	s := p.newStage(ctx, name, fault)
 	p.subject.Wire.Break(n, fault)
 	sc.play(s, sc.policy)
+	r.ios = p.subject.Wire.IOs()
 	if fault == Held || fault == Copied {
 		p.subject.Advance(lease) // it comes when nobody reckons with it any more
 	}
@@ -113,11 +145,16 @@ func (p *troupe) play(ctx context.Context, sc scene, name string, n int, fault F
 	}
 	s.calm.Store(!s.dead())
 	s.leave()
-	struck, notes = p.subject.Wire.Struck(), slices.Clone(s.notes)
+	r.struck, r.notes = p.subject.Wire.Struck(), slices.Clone(s.notes)
+	for _, x := range s.history.exchanges() {
+		r.sent = append(r.sent, x.command.Kind())
+	}
 	dead := s.dead()
+	s.gone.Store(dead)
 	if dead && p.subject.Died != nil {
 		p.use(p.subject.Died())
 	}
-	s.audit(sc.policy, p, dead, struck && fault.copies())
-	return s.report.found(), struck, notes
+	s.audit(sc.policy, p, dead, r.struck && fault.copies())
+	r.found = s.report.found()
+	return r
 }

@@ -21,6 +21,7 @@ type history struct {
 	all    []*exchange
 	latest machine.Instant // of all replies so far
 	phase  func() phase    // of the run
+	fades  bool            // records that count as absent may be gone
 	waits  []wait
 }
 
@@ -110,8 +111,8 @@ func (h *history) scopes() []machine.Scope {
 	return slices.Collect(maps.Keys(met))
 }
 
-// vocabulary are the errors by which a store says what is known. Those of lost and damaged data are not
-// among them: no fault of this package takes any.
+// vocabulary are the errors by which a store says what is known. No fault of this package damages data; whether
+// a store may say that it has lost some is its own affair, and then it is unavailable, too.
 var vocabulary = []error{store.ErrUnavailable, store.ErrIndeterminate}
 
 // grace is how much longer than its context says a command may take, on a machine that is busy.
@@ -125,10 +126,17 @@ type recorder struct {
 	// calm says that nothing goes wrong any more: then a command may take its time, on a machine that is
 	// busy, although those who wait for nothing have little patience.
 	calm *atomic.Bool
+	// gone says that whoever sends this is dead.
+	gone *atomic.Bool
 }
+
+var errDead = errors.New("the process is dead")
 
 // Apply implements [store.Store].
 func (r *recorder) Apply(ctx context.Context, c machine.Command) (machine.Reply, error) {
+	if r.gone != nil && r.gone.Load() {
+		return machine.Reply{}, store.Unavailable(errDead)
+	}
 	if r.calm != nil && r.calm.Load() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeout)
@@ -155,7 +163,7 @@ func (r *report) judge(what string, err error) {
 			said++
 		}
 	}
-	if said != 1 || errors.Is(err, store.ErrLost) || errors.Is(err, store.ErrCorrupt) {
+	if said != 1 || errors.Is(err, store.ErrLost) && !r.loses || errors.Is(err, store.ErrCorrupt) {
 		r.breach("%s: an error that does not say what is known, or says what is not: %v", what, err)
 	}
 }

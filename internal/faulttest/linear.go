@@ -38,7 +38,7 @@ func (h *history) check(copies bool) []string {
 	}
 	var found []string
 	for digest, exchanges := range keys {
-		switch linear(exchanges, copies) {
+		switch linear(exchanges, copies, h.fades) {
 		case porcupine.Illegal:
 			found = append(found, fmt.Sprintf("the commands on key %.8v have no order in which machine.Step gives these replies:\n%s", digest, describe(all, digest)))
 		case porcupine.Unknown:
@@ -48,7 +48,7 @@ func (h *history) check(copies bool) []string {
 	return found
 }
 
-func linear(exchanges []exchange, copies bool) porcupine.CheckResult {
+func linear(exchanges []exchange, copies, fades bool) porcupine.CheckResult {
 	seen := sightings(exchanges)
 	var operations []porcupine.Operation
 	var doubted []machine.Command
@@ -56,7 +56,7 @@ func linear(exchanges []exchange, copies bool) porcupine.CheckResult {
 		x := &exchanges[i]
 		known := x.end != pending && x.err == nil
 		if known {
-			operations = append(operations, porcupine.Operation{Input: &input{exchange: x}, Call: x.call, Return: x.end})
+			operations = append(operations, porcupine.Operation{Input: &input{exchange: x, fades: fades}, Call: x.call, Return: x.end})
 		}
 		if x.command.Kind() != machine.KindInspect && (!known || copies && x.hit) && few(doubted, x.command) {
 			doubted = append(doubted, x.command)
@@ -81,6 +81,7 @@ func few(doubted []machine.Command, c machine.Command) bool {
 // input is a command as the model takes it.
 type input struct {
 	*exchange
+	fades    bool // a record that counts as absent may be gone
 	doubtful bool
 	times    []machine.Instant // at which one in doubt may have happened
 	until    machine.Instant   // the history's end
@@ -146,12 +147,8 @@ func (in *input) step(before states) states {
 	var after states
 	for _, s := range before {
 		if !in.doubtful {
-			next, want := machine.Step(s.record, in.command, in.reply.At.Time())
-			switch {
-			case sameReply(want, in.reply):
-				after = after.with(s.to(next))
-			case in.hit && answersFirst(in.reply, want):
-				after = after.with(s)
+			if next, ok := in.answered(s); ok {
+				after = after.with(next)
 			}
 			continue
 		}
@@ -162,6 +159,22 @@ func (in *input) step(before states) states {
 		}
 	}
 	return after
+}
+
+// answered returns what the record is after a command that was answered, if it can have been answered like this.
+func (in *input) answered(s state) (state, bool) {
+	at := in.reply.At
+	next, want := machine.Step(s.record, in.command, at.Time())
+	switch gone, _ := s.record.Judge(at); {
+	case sameReply(want, in.reply):
+		return s.to(next), true
+	case in.hit && answersFirst(in.reply, want):
+		return s, true
+	case in.fades && gone == machine.Absent:
+		next, want := machine.Step(nil, in.command, at.Time())
+		return stateOf(next), sameReply(want, in.reply)
+	}
+	return s, false
 }
 
 // answersFirst reports whether a command that was done before is answered as if it had just been done. A

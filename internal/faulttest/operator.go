@@ -143,7 +143,11 @@ func (s *stage) forget(g *reprise.Guard, p *page) {
 	if v == nil {
 		return
 	}
-	if reply, ok := s.apply(machine.Forget{Scope: v.Candidates[0].Scope}); ok {
+	reply, ok := s.apply(machine.Forget{Scope: v.Candidates[0].Scope})
+	if reply.Outcome == machine.NotFound && s.subject.Fades {
+		reply.Outcome = machine.Forgotten // by itself
+	}
+	if ok {
 		s.note(reply.Outcome.String())
 	}
 }

@@ -41,14 +41,14 @@ func (r *random) scope(key int) machine.Scope {
 // random lets clients send random commands, while I/Os fail at random, or while a trouble comes and goes.
 // It returns what was found, and counts what came of the commands.
 func (p *troupe) random(ctx context.Context, seed uint64, round int, handles []store.Store, tr *Trouble, met map[string]int) string {
-	made, rep, h := &random{seed: seed, round: round}, &report{}, &history{}
+	made, rep, h := &random{seed: seed, round: round}, p.newReport(), p.newHistory()
 	var now atomic.Int64
 	h.phase = func() phase { return phase(now.Load()) % 2 }
 	all := make([]store.Store, len(handles))
 	for i, handle := range handles {
-		all[i] = &recorder{handle, h, rep, nil}
+		all[i] = &recorder{inner: handle, history: h, report: rep}
 	}
-	truth := &recorder{p.truth, h, rep, nil}
+	truth := &recorder{inner: p.truth, history: h, report: rep}
 	truth.look(ctx, made.scope(0))
 	commanders := make([]*commander, clients)
 	for i := range commanders {

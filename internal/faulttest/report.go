@@ -8,6 +8,8 @@ import (
 
 // report collects what a run has found. Whoever runs it decides what becomes of that.
 type report struct {
+	loses bool // the store may say that it has lost its data
+
 	mu       sync.Mutex
 	breaches []string
 }

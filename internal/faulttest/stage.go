@@ -37,6 +37,7 @@ type stage struct {
 	// patience is how long anything may take before it is said to take for ever.
 	patience time.Duration
 	calm     atomic.Bool // nothing goes wrong any more
+	gone     atomic.Bool // whoever played is dead
 
 	mu      sync.Mutex
 	pages   []*page
@@ -48,7 +49,7 @@ type stage struct {
 // newStage returns a stage over a handle, whose wire breaks as it was told.
 func (p *troupe) newStage(ctx context.Context, name string, fault Fault) *stage {
 	s := &stage{
-		ctx: ctx, name: name, fault: fault, report: &report{}, history: &history{}, subject: p.subject,
+		ctx: ctx, name: name, fault: fault, report: p.newReport(), history: p.newHistory(), subject: p.subject,
 		patience: p.patience, digests: map[machine.Digest]*page{},
 	}
 	wire := p.subject.Wire
@@ -58,9 +59,13 @@ func (p *troupe) newStage(ctx context.Context, name string, fault Fault) *stage 
 		}
 		return sound
 	}
-	s.store = &recorder{p.handle, s.history, s.report, &s.calm}
+	s.store = &recorder{inner: p.handle, history: s.history, report: s.report, calm: &s.calm, gone: &s.gone}
 	return s
 }
+
+func (p *troupe) newReport() *report { return &report{loses: p.subject.Loses} }
+
+func (p *troupe) newHistory() *history { return &history{fades: p.subject.Fades} }
 
 // guard returns a guard, as one more process has it.
 func (s *stage) guard(p reprise.Policy) *reprise.Guard {

@@ -36,6 +36,10 @@ type Subject struct {
 	Advance func(d time.Duration)
 	// Wire is what lies between the handles and the data. Nil: only whole commands can go wrong.
 	Wire Wire
+	// Fades says that records which count as absent may be gone by themselves.
+	Fades bool
+	// Loses says that the store may say, when something has gone wrong, that it has lost its data.
+	Loses bool
 	// Died returns the database as the next process finds it, after the one with the handles has died in
 	// the middle of its I/O: what was not made durable may be gone. Nil: it is as it was, because
 	// somebody else keeps it.

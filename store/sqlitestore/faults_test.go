@@ -40,7 +40,7 @@ func newSubject(t *testing.T, d *disk, clock *clock, choice *rand.Rand) faulttes
 		Died: func() faulttest.Subject {
 			next := newDisk(t, t.TempDir())
 			d.powerLoss(t, next.dir, choice)
-			d.Break(0, 0) // the dead close their files
+			t.Cleanup(func() { d.Break(0, 0) }) // before the handles of the dead are closed
 			return newSubject(t, next, clock, choice)
 		},
 	}

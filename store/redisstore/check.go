@@ -16,16 +16,15 @@ import (
 // while keeps its connections, and its run id.
 const checkEvery = 10 * time.Second
 
-// keepChecking looks at who is at the other end of open connections, until the store is closed.
-func (s *Store) keepChecking(every time.Duration) {
-	defer close(s.checked)
+// keepChecking looks at who is at the other end of open connections, until ctx ends.
+func (s *Store) keepChecking(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
 		case <-s.dialer.crowd.hints:
-		case <-s.closing:
+		case <-ctx.Done():
 			return
 		}
 		s.check(every)

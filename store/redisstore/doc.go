@@ -16,4 +16,13 @@
 // Keys are spread over 1,024 buckets. Each has a generation, and each record that of its claim: a record of
 // another generation counts as absent. A bucket without its generation, or with another one than this
 // process knows, has lost its data, and every command on it says so with [store.ErrLost].
+//
+// # Listing and waiting
+//
+// Redis finds records by their keys alone. Those whose outcome is unknown are in an index of their bucket, which
+// the scripts keep that write them. That an execution was interrupted is not written by anybody: claims that meet
+// one put it into the index, and every minute one of the processes that have the store open looks at all
+// records. Other listings, counts and purges scan the servers' keys, a few at a time.
+//
+// Who waits for a record marks it; who changes a marked record publishes that.
 package redisstore

@@ -43,10 +43,8 @@ type Store struct {
 
 	mu      sync.RWMutex // read by commands under way
 	closed  bool
-	closing chan struct{} // closed when Close begins
-	checked chan struct{} // closed when the last check is over
 	life    context.Context
-	end     context.CancelCauseFunc // ends life
+	end     context.CancelCauseFunc // ends life, when Close begins
 	helpers sync.WaitGroup          // they live as long
 }
 
@@ -76,8 +74,8 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 		client.Close()
 		return nil, err
 	}
-	go s.keepChecking(checkEvery)
 	s.life, s.end = context.WithCancelCause(context.Background())
+	s.helpers.Go(func() { s.keepChecking(s.life, checkEvery) })
 	s.helpers.Go(func() { s.keepSweeping(s.life, cmp.Or(options.sweep, sweepEvery)) })
 	return s, nil
 }
@@ -86,8 +84,7 @@ func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {
 		options.offset = func() time.Duration { return 0 }
 	}
-	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory(),
-		closing: make(chan struct{}), checked: make(chan struct{})}
+	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory()}
 }
 
 func parse(dsn string) (d DSN, option rueidis.ClientOption, err error) {
@@ -133,8 +130,6 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
-		close(s.closing)
-		<-s.checked
 		s.helpers.Wait()
 		s.client.Close()
 	}

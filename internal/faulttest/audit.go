@@ -15,7 +15,7 @@ import (
 // sent may be done later than anybody reckons with.
 func (s *stage) audit(policy reprise.Policy, p *troupe, dead, late bool) {
 	slow := s.timedOut()
-	s.fault, s.subject = 0, p.subject
+	s.fault, s.subject, s.audited = 0, p.subject, true
 	p.subject.Wire.Break(0, 0)
 	s.store = &recorder{inner: p.handle, history: s.history, report: s.report}
 	policy.Lease, policy.CommandTimeout, policy.Wait = 0, 0, 0
@@ -28,9 +28,7 @@ func (s *stage) audit(policy reprise.Policy, p *troupe, dead, late bool) {
 	for digest := range s.digests { // the last word on each record belongs to the history
 		truth.look(s.ctx, machine.Scope{Operation: operation, SecretVersion: 1, Digest: digest})
 	}
-	for _, breach := range s.history.check(late) {
-		s.report.breach("%s", breach)
-	}
+	s.history.check(s.report, late)
 }
 
 // timedOut returns the keys of which a claim was not answered in time. It may be done later than anybody

@@ -149,7 +149,7 @@ func tryIO(t *testing.T, open func() (*troupe, *broken)) string {
 func tryTrouble(t *testing.T, open func() (*troupe, *broken)) string {
 	p, b := open()
 	p.patience = 3 * time.Second
-	return p.endure(t.Context(), b.trouble())
+	return p.endure(t.Context(), b.trouble()).found()
 }
 
 func tryHistory(t *testing.T, open func() (*troupe, *broken)) string {

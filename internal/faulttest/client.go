@@ -125,8 +125,12 @@ func (t told) again() bool {
 	return errors.Is(t.err, reprise.ErrUnavailable) || errors.Is(t.err, reprise.ErrInProgress)
 }
 
-// tries is how often a client sends a call.
-const tries = 5
+// tries is how often a client sends a call. In an audit it has more patience: a store whose connections were all
+// cut may notice it one by one.
+const (
+	tries      = 5
+	auditTries = 30
+)
 
 // askJSON is ask for an action that returns a value.
 func (s *stage) askJSON(g *reprise.Guard, p *page) {
@@ -162,11 +166,16 @@ func (s *stage) retry(send func() told) told {
 
 // persist is retry without a note.
 func (s *stage) persist(send func() told) (last told) {
-	for range tries {
+	most := tries
+	if s.audited {
+		most = auditTries
+	}
+	for range most {
 		if s.dead() {
 			return last
 		}
-		if last = send(); !last.again() || !pause(s.ctx, time.Millisecond) {
+		last = send()
+		if !last.again() || s.audited && errors.Is(last.err, reprise.ErrInProgress) || !pause(s.ctx, time.Millisecond) {
 			break
 		}
 	}

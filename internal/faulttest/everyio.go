@@ -31,7 +31,7 @@ func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, open
 	for _, p := range all {
 		playing.Go(func() {
 			for j := range jobs {
-				total.add(p.playAll(ctx, r, j))
+				p.playAll(ctx, r, j, &total)
 			}
 		})
 	}
@@ -53,19 +53,7 @@ func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, open
 	}
 	close(jobs)
 	playing.Wait()
-	r.Logf("%d I/Os of %d scenes have failed", total.sum, len(scenes))
-}
-
-// tally adds up.
-type tally struct {
-	mu  sync.Mutex
-	sum int
-}
-
-func (t *tally) add(n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.sum += n
+	total.judge(r, "I/Os have failed")
 }
 
 // rehearse plays every scene without a fault, and sees that each tells what it is meant to tell, and that all
@@ -102,8 +90,8 @@ type job struct {
 	last        int // to be broken at most
 }
 
-// playAll breaks one I/O after the other, and returns how many.
-func (p *troupe) playAll(ctx context.Context, r reporter, j job) (broken int) {
+// playAll breaks one I/O after the other.
+func (p *troupe) playAll(ctx context.Context, r reporter, j job, total *tally) {
 	turns := j.first / 2
 	for n := j.first; n <= j.last && ctx.Err() == nil; n += j.step {
 		fault := j.faults[turns%len(j.faults)]
@@ -111,21 +99,21 @@ func (p *troupe) playAll(ctx context.Context, r reporter, j job) (broken int) {
 		run := p.play(ctx, j.scene, fmt.Sprintf("%s/%v/%d", j.scene.name, fault, n), n, fault)
 		if run.found != "" {
 			r.Errorf("%s, I/O %d is %v:\n\t%s", j.scene.name, n, fault, run.found)
-			return broken
+			return
 		}
 		if !run.struck {
-			return broken
+			return
 		}
-		broken++
+		total.add(1, run.report)
 	}
-	return broken
 }
 
 // run is what came of playing a scene.
 type run struct {
 	found  string // empty if nothing was
-	struck bool   // the fault
-	ios    int    // of the scene
+	report *report
+	struck bool // the fault
+	ios    int  // of the scene
 	notes  []string
 	sent   []machine.Kind // commands, by the scene itself
 }
@@ -155,6 +143,6 @@ func (p *troupe) play(ctx context.Context, sc scene, name string, n int, fault F
 		p.use(p.subject.Died())
 	}
 	s.audit(sc.policy, p, dead, r.struck && fault.copies())
-	r.found = s.report.found()
+	r.found, r.report = s.report.found(), s.report
 	return r
 }

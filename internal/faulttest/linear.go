@@ -16,8 +16,8 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-// patience is how long the search for an order may take, for each key.
-const patience = 30 * time.Second
+// searching is how long the search for an order may take, for each key.
+const searching = 10 * time.Second
 
 // check looks, for each key, for one order of all commands in which [machine.Step] gives the very replies
 // that were given:
@@ -28,7 +28,10 @@ const patience = 30 * time.Second
 //
 // With copies, what was under way when the fault struck may have happened once more: the network held it,
 // and delivered it after the store had sent it again.
-func (h *history) check(copies bool) []string {
+//
+// It breaches the report. The search grows with the number of commands in doubt, and is given up after a time;
+// what was not found out is counted.
+func (h *history) check(r *report, copies bool) {
 	all := h.exchanges()
 	keys := map[machine.Digest][]exchange{}
 	for _, x := range all {
@@ -36,16 +39,14 @@ func (h *history) check(copies bool) []string {
 			keys[x.command.Target().Digest] = append(keys[x.command.Target().Digest], x)
 		}
 	}
-	var found []string
 	for digest, exchanges := range keys {
 		switch linear(exchanges, copies, h.fades) {
 		case porcupine.Illegal:
-			found = append(found, fmt.Sprintf("the commands on key %.8v have no order in which machine.Step gives these replies:\n%s", digest, describe(all, digest)))
+			r.breach("the commands on key %.8v have no order in which machine.Step gives these replies:\n%s", digest, describe(all, digest))
 		case porcupine.Unknown:
-			found = append(found, fmt.Sprintf("whether the %d commands on key %.8v have an order was not found out in %v", len(exchanges), digest, patience))
+			r.open()
 		}
 	}
-	return found
 }
 
 func linear(exchanges []exchange, copies, fades bool) porcupine.CheckResult {
@@ -63,7 +64,7 @@ func linear(exchanges []exchange, copies, fades bool) porcupine.CheckResult {
 			operations = append(operations, porcupine.Operation{Input: &input{exchange: x, doubtful: true, times: seen.times(x), until: seen.last()}, Call: x.call, Return: pending})
 		}
 	}
-	return porcupine.CheckOperationsTimeout(model, operations, patience)
+	return porcupine.CheckOperationsTimeout(model, operations, searching)
 }
 
 // few reports whether a command that is in doubt is worth looking at. Of equal ones the first two are: they may

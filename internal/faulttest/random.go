@@ -39,8 +39,8 @@ func (r *random) scope(key int) machine.Scope {
 }
 
 // random lets clients send random commands, while I/Os fail at random, or while a trouble comes and goes.
-// It returns what was found, and counts what came of the commands.
-func (p *troupe) random(ctx context.Context, seed uint64, round int, handles []store.Store, tr *Trouble, met map[string]int) string {
+// It reports what was found, and counts what came of the commands.
+func (p *troupe) random(ctx context.Context, seed uint64, round int, handles []store.Store, tr *Trouble, met map[string]int) *report {
 	made, rep, h := &random{seed: seed, round: round}, p.newReport(), p.newHistory()
 	var now atomic.Int64
 	h.phase = func() phase { return phase(now.Load()) % 2 }
@@ -85,10 +85,8 @@ func (p *troupe) random(ctx context.Context, seed uint64, round int, handles []s
 	for _, x := range h.exchanges() {
 		met[result(x)]++
 	}
-	for _, breach := range h.check(tr != nil && tr.Mute) {
-		rep.breach("%s", breach)
-	}
-	return rep.found()
+	h.check(rep, tr != nil && tr.Mute)
+	return rep
 }
 
 // result names what came of a command.
@@ -167,19 +165,22 @@ func (c *commander) insist(ctx context.Context, s store.Store, command machine.C
 // histories checks one random history after the other, with failing I/Os, or with the troubles one after
 // the other if there are any.
 func (p *troupe) histories(ctx context.Context, r reporter, seed uint64, rounds int, handles []store.Store, troubles []Trouble) {
-	met := map[string]int{}
+	met, total := map[string]int{}, tally{}
 	order := rand.New(rand.NewPCG(seed, 2))
 	for round := range rounds {
 		var tr *Trouble
 		if len(troubles) > 0 {
 			tr = &troubles[order.IntN(len(troubles))]
 		}
-		if found := p.random(ctx, seed, round, handles, tr, met); found != "" {
+		rep := p.random(ctx, seed, round, handles, tr, met)
+		if found := rep.found(); found != "" {
 			r.Errorf("round %d of REPRISE_SEED=%d:\n\t%s", round, seed, found)
 			return
 		}
+		total.add(1, rep)
 	}
-	r.Logf("%d rounds: %v", rounds, met)
+	total.judge(r, "rounds were played")
+	r.Logf("what commands came to: %v", met)
 	if rounds > 0 && met["in doubt"]+met["unavailable"] == 0 {
 		r.Errorf("nothing went wrong in %d rounds: %s", rounds, fmt.Sprint(met))
 	}

@@ -38,6 +38,7 @@ type stage struct {
 	patience time.Duration
 	calm     atomic.Bool // nothing goes wrong any more
 	gone     atomic.Bool // whoever played is dead
+	audited  bool        // the scene is over
 
 	mu      sync.Mutex
 	pages   []*page

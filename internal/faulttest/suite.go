@@ -46,6 +46,9 @@ type Subject struct {
 	Died func() Subject
 }
 
+// patience is how long anything may take that is to come to an end.
+const patience = 30 * time.Second
+
 // proving reports whether the long runs were asked for.
 func proving() bool { return os.Getenv("REPRISE_PROVE") == "1" }
 
@@ -115,13 +118,15 @@ func rounds(few, many int) int {
 func befall(t *testing.T, r reporter, harm func(t *testing.T) (Subject, []Trouble)) {
 	subject, troubles := harm(t)
 	p := newTroupe(t, subject, false)
+	var total tally
 	for _, trouble := range troubles {
-		began := time.Now()
-		if found := p.endure(t.Context(), trouble); found != "" {
+		rep := p.endure(t.Context(), trouble)
+		if found := rep.found(); found != "" {
 			r.Errorf("%s:\n\t%s", trouble.Name, found)
 		}
-		r.Logf("%s: %v", trouble.Name, time.Since(began).Round(time.Millisecond))
+		total.add(1, rep)
 	}
+	total.judge(r, "troubles came and went")
 	sudden := slices.DeleteFunc(troubles, func(tr Trouble) bool { return tr.Slow })
 	if len(sudden) > 0 {
 		p.histories(t.Context(), r, seedOf(t), rounds(3, 100), p.handles(t), sudden)

@@ -71,7 +71,7 @@ const crowd = 4
 
 // endure lets callers be busy while a trouble begins and until it is over. Meanwhile they get honest errors,
 // in time; afterwards everything works again, and what was promised holds.
-func (p *troupe) endure(ctx context.Context, tr Trouble) (found string) {
+func (p *troupe) endure(ctx context.Context, tr Trouble) *report {
 	p.subject.Wire.Break(0, 0)
 	policy := reprise.Policy{Lease: hardLease, CommandTimeout: hardTimeout}
 	s := p.newStage(ctx, tr.Name, 0)
@@ -102,7 +102,7 @@ func (p *troupe) endure(ctx context.Context, tr Trouble) (found string) {
 	e.long.Wait()
 	s.leave()
 	s.audit(policy, p, false, tr.Mute)
-	return s.report.found()
+	return s.report
 }
 
 // endurance is what is common to the callers of one trouble.

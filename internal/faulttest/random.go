@@ -25,9 +25,71 @@ const (
 
 // random is a random history.
 type random struct {
-	seed  uint64
-	round int
-	made  atomic.Int64 // commands
+	*troupe
+	seed    uint64
+	round   int
+	trouble *Trouble // that comes and goes; nil: I/Os fail at random
+	report  *report
+	history *history
+	clients []*commander
+	handles []store.Store
+	truth   *recorder
+	phase   atomic.Int64
+	made    atomic.Int64 // commands
+}
+
+// random lets clients send random commands, while I/Os fail at random, or while a trouble comes and goes.
+// It reports what was found, and counts what came of the commands.
+func (p *troupe) random(ctx context.Context, seed uint64, round int, handles []store.Store, tr *Trouble, met map[string]int) *report {
+	r := &random{troupe: p, seed: seed, round: round, trouble: tr, report: p.newReport(), history: p.newHistory()}
+	r.history.phase = func() phase { return phase(r.phase.Load()) % 2 }
+	for _, handle := range handles {
+		r.handles = append(r.handles, &recorder{inner: handle, history: r.history, report: r.report})
+	}
+	r.truth = &recorder{inner: p.truth, history: r.history, report: r.report}
+	for i := range clients {
+		r.clients = append(r.clients, newCommander(seed+uint64(round), i))
+	}
+	r.truth.look(ctx, r.scope(0)) // tells the time
+	for half := range 2 {
+		r.half(ctx, uint64(half))
+		for _, scope := range r.history.scopes() {
+			r.truth.look(ctx, scope)
+		}
+		p.subject.Advance(30 * time.Second)
+	}
+	for _, x := range r.history.exchanges() {
+		met[result(x)]++
+	}
+	r.history.check(r.report, tr != nil && tr.Mute)
+	return r.report
+}
+
+// half is a half of it: the clock moves on after it.
+func (r *random) half(ctx context.Context, half uint64) {
+	applied := r.history.await(func(x exchange) bool { return x.err == nil && x.reply.Outcome.Applied() })
+	begun := make(chan struct{})
+	if r.trouble == nil {
+		r.phase.Add(1)
+		r.subject.Wire.Storm(r.seed+2*uint64(r.round)+half, rough)
+		close(begun)
+	}
+	var busy sync.WaitGroup
+	for i, c := range r.clients {
+		busy.Go(func() { c.client(ctx, r.handles[i%len(r.handles)], r, begun) })
+	}
+	if r.trouble != nil {
+		somebody(applied)
+		harmed := r.history.await(func(x exchange) bool { return x.err != nil })
+		r.phase.Add(1)
+		r.trouble.Begin()
+		close(begun)
+		somebody(harmed)
+		r.trouble.End()
+	}
+	busy.Wait()
+	r.subject.Wire.Break(0, 0)
+	r.phase.Add(1)
 }
 
 // scope returns one of the keys that are in use now. They change after a while: commands in doubt pile up
@@ -36,57 +98,6 @@ func (r *random) scope(key int) machine.Scope {
 	const age = 2 * clients * calls
 	name := fmt.Sprint("random ", r.seed, r.round, r.made.Load()/age, key)
 	return machine.Scope{Operation: operation, SecretVersion: 1, Digest: sha256.Sum256([]byte(name))}
-}
-
-// random lets clients send random commands, while I/Os fail at random, or while a trouble comes and goes.
-// It reports what was found, and counts what came of the commands.
-func (p *troupe) random(ctx context.Context, seed uint64, round int, handles []store.Store, tr *Trouble, met map[string]int) *report {
-	made, rep, h := &random{seed: seed, round: round}, p.newReport(), p.newHistory()
-	var now atomic.Int64
-	h.phase = func() phase { return phase(now.Load()) % 2 }
-	all := make([]store.Store, len(handles))
-	for i, handle := range handles {
-		all[i] = &recorder{inner: handle, history: h, report: rep}
-	}
-	truth := &recorder{inner: p.truth, history: h, report: rep}
-	truth.look(ctx, made.scope(0))
-	commanders := make([]*commander, clients)
-	for i := range commanders {
-		commanders[i] = newCommander(seed+uint64(round), i)
-	}
-	for half := range 2 {
-		applied := h.await(func(x exchange) bool { return x.err == nil && x.reply.Outcome.Applied() })
-		var busy sync.WaitGroup
-		begun := make(chan struct{})
-		if tr == nil {
-			p.subject.Wire.Storm(seed+uint64(2*round+half), rough)
-			close(begun)
-		}
-		for i, c := range commanders {
-			busy.Go(func() { c.client(ctx, all[i%len(all)], made, begun) })
-		}
-		if tr != nil {
-			somebody(applied)
-			harmed := h.await(func(x exchange) bool { return x.err != nil })
-			now.Add(1)
-			tr.Begin()
-			close(begun)
-			somebody(harmed)
-			tr.End()
-			now.Add(1)
-		}
-		busy.Wait()
-		p.subject.Wire.Break(0, 0)
-		for _, scope := range h.scopes() {
-			truth.look(ctx, scope)
-		}
-		p.subject.Advance(30 * time.Second)
-	}
-	for _, x := range h.exchanges() {
-		met[result(x)]++
-	}
-	h.check(rep, tr != nil && tr.Mute)
-	return rep
 }
 
 // result names what came of a command.
@@ -111,7 +122,7 @@ func somebody(has <-chan struct{}) {
 }
 
 // client sends commands one after the other: some, then more until a trouble has begun, then some again.
-func (c *commander) client(ctx context.Context, s store.Store, made *random, begun <-chan struct{}) {
+func (c *commander) client(ctx context.Context, s store.Store, r *random, begun <-chan struct{}) {
 	for left := calls; left > 0 && ctx.Err() == nil; left-- {
 		select {
 		case <-begun:
@@ -120,8 +131,8 @@ func (c *commander) client(ctx context.Context, s store.Store, made *random, beg
 				pause(ctx, time.Millisecond)
 			}
 		}
-		made.made.Add(1)
-		command, owner := c.command(c.choose(made))
+		r.made.Add(1)
+		command, owner := c.command(c.choose(r))
 		if reply, ok := c.insist(ctx, s, command); ok {
 			c.note(command, owner, reply)
 		}
@@ -129,13 +140,13 @@ func (c *commander) client(ctx context.Context, s store.Store, made *random, beg
 }
 
 // choose chooses a key: mostly one that the client holds.
-func (c *commander) choose(made *random) machine.Scope {
-	scope := made.scope(c.IntN(keys))
+func (c *commander) choose(r *random) machine.Scope {
+	scope := r.scope(c.IntN(keys))
 	for range keys {
 		if c.known[scope.Digest].owner == c.name || c.one(3) {
 			break
 		}
-		scope = made.scope(c.IntN(keys))
+		scope = r.scope(c.IntN(keys))
 	}
 	return scope
 }

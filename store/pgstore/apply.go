@@ -159,8 +159,15 @@ func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply
 	return reply, nil
 }
 
-// send has a write done with others.
+// largeAnswer is from which size on an answer is not written with others: a group of them would be too much
+// for the server to hold at once.
+const largeAnswer = 64 << 10
+
+// send has a write done, with others if it is small.
 func (s *Store) send(ctx context.Context, w *write) error {
+	if len(w.packed.answer) >= largeAnswer {
+		return s.sendAlone(ctx, w)
+	}
 	switch err := s.commits.do(ctx, w); err {
 	case errWithdrawn:
 		return store.Unavailable(context.Cause(ctx))
@@ -169,6 +176,15 @@ func (s *Store) send(ctx context.Context, w *write) error {
 	default:
 		return err
 	}
+}
+
+func (s *Store) sendAlone(ctx context.Context, w *write) error {
+	conn, release, err := s.acquire(ctx, s.steps)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return w.conclude(ctx, s.commitOne(ctx, conn.Conn(), w))
 }
 
 // changed notes that a record is now another one; nil: none. What this process may soon complete is

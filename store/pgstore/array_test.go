@@ -13,7 +13,7 @@ import (
 func TestArraysOnTheWire(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	s := d.open(Options{})
+	s, conn := d.open(Options{}), d.connect()
 	var digests [3]machine.Digest
 	for i := range digests {
 		digests[i] = newBegin().Scope.Digest
@@ -31,7 +31,7 @@ func TestArraysOnTheWire(t *testing.T) {
 			texts.add([]byte{})
 		}
 		var got []machine.Digest
-		err := s.askAny(t.Context(), request{
+		err := s.ask(t.Context(), conn, request{
 			"SELECT $1::uuid[], cardinality(array_remove($2::bigint[], NULL))::bigint, $2::bigint[] @> ARRAY[-9223372036854775808], $3::bytea[] <@ ARRAY[''::bytea], cardinality($3)::bigint",
 			[][]byte{uuids.of(oidUUID), numbers.of(oidBigint), texts.of(oidBytea)},
 			func(columns [][]byte) error {

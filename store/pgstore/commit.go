@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -95,7 +97,7 @@ func (w *write) settle() (*machine.Record, machine.Reply) {
 func (s *Store) commit(ctx context.Context, jobs []*job[write]) {
 	if len(jobs) == 1 {
 		j := jobs[0]
-		j.err = j.work.conclude(ctx, s.commitOne(ctx, j.work))
+		j.err = j.work.conclude(ctx, s.onAny(ctx, func(conn *pgx.Conn) error { return s.commitOne(ctx, conn, j.work) }))
 		return
 	}
 	b := s.batches.get()
@@ -103,10 +105,9 @@ func (s *Store) commit(ctx context.Context, jobs []*job[write]) {
 	for _, j := range jobs {
 		b.add(j.work)
 	}
-	err := s.askAny(ctx, request{s.sql.commit, b.arguments(), b.read})
-	if err == nil {
-		return
-	}
+	err := s.onAny(ctx, func(conn *pgx.Conn) error {
+		return s.ask(ctx, conn, request{s.sql.commit, b.arguments(), b.read})
+	})
 	for _, j := range jobs {
 		if b.has(j.work) {
 			j.err = j.work.conclude(ctx, err)
@@ -130,7 +131,7 @@ func (w *write) conclude(ctx context.Context, err error) error {
 }
 
 // commitOne writes one record, which costs the server less than a group of one.
-func (s *Store) commitOne(ctx context.Context, w *write) error {
+func (s *Store) commitOne(ctx context.Context, conn *pgx.Conn, w *write) error {
 	r := request{sql: s.sql.begin, row: func(columns [][]byte) error {
 		if at := columns[0]; at != nil {
 			w.written, w.at = true, machine.Instant(readBigint(at))
@@ -144,5 +145,5 @@ func (s *Store) commitOne(ctx context.Context, w *write) error {
 		r.sql = s.sql.end
 		r.arguments = append(r.arguments, bigint(int64(w.known.record.Claimed)), w.known.packed, w.packed.record, w.packed.answer, bigint(int64(w.remember)))
 	}
-	return s.askAny(ctx, r)
+	return s.ask(ctx, conn, r)
 }

@@ -41,6 +41,24 @@ func TestDuplicatesInAGroup(t *testing.T) {
 	}
 }
 
+// Answers that are too large to share a message are written alone, beside others.
+func TestLargeAnswersGoAlone(t *testing.T) {
+	t.Parallel()
+	s := newDatabase(t).open(Options{})
+	var group sync.WaitGroup
+	for caller := range 16 {
+		group.Go(func() {
+			begin, answer := newBegin(), bytes.Repeat([]byte{byte(caller)}, largeAnswer*(caller%2)+10)
+			want(t, s, machine.Acquired, begin)
+			want(t, s, machine.CompletedNow, completion(begin, answer))
+			if reply := want(t, s, machine.Replay, anotherCaller(begin)); !bytes.Equal(reply.Response.Data, answer) {
+				t.Errorf("an answer of %d bytes came back with %d", len(answer), len(reply.Response.Data))
+			}
+		})
+	}
+	group.Wait()
+}
+
 // Replies of whole groups are lost, before and after they took effect: each caller gets the truth about
 // its own command, and a reply that was settled is like one that came.
 func TestLostGroupsAreSettled(t *testing.T) {

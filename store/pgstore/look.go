@@ -52,22 +52,14 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 // lookUp fetches what a group of callers wants to see. Nothing is changed, so it is tried again on another
 // connection if one turns out to be broken, or ended by the server.
 func (s *Store) lookUp(ctx context.Context, jobs []*job[look]) {
-	err := s.lookUpAnywhere(ctx, jobs)
+	look := func(conn *pgx.Conn) error { return s.lookUpOn(ctx, conn, jobs) }
+	err := s.onAny(ctx, look)
 	if code := sqlState(err); err != nil && (code == "" || doubtful(code)) && ctx.Err() == nil {
-		err = s.lookUpAnywhere(ctx, jobs)
+		err = s.onAny(ctx, look)
 	}
 	for _, j := range jobs {
 		j.err = unsent(ctx, err)
 	}
-}
-
-func (s *Store) lookUpAnywhere(ctx context.Context, jobs []*job[look]) error {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	return s.lookUpOn(ctx, conn.Conn(), jobs)
 }
 
 func (s *Store) lookUpOn(ctx context.Context, conn *pgx.Conn, jobs []*job[look]) error {

@@ -78,14 +78,14 @@ func (s *Store) ask(ctx context.Context, conn *pgx.Conn, r request) error {
 	return exchange(ctx, conn, false, r)
 }
 
-// askAny is ask on any connection.
-func (s *Store) askAny(ctx context.Context, r request) error {
+// onAny does something on any connection of the pool.
+func (s *Store) onAny(ctx context.Context, work func(conn *pgx.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	return s.ask(ctx, conn.Conn(), r)
+	return work(conn.Conn())
 }
 
 // The forms of arguments. A key is known by two uuids, which are its digest's halves, and locked by a

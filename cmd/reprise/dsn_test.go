@@ -44,7 +44,7 @@ func TestParsePlace(t *testing.T) {
 		"host=h user=u password=hunter2 options=-c:x": "names no kind of store",
 	} {
 		p, err := parsePlace(dsn)
-		shown := ""
+		var shown string
 		if err != nil {
 			shown = err.Error()
 		} else if shown = p.String(); shown != want {
@@ -79,7 +79,7 @@ func FuzzParsePlace(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, dsn string) {
 		p, err := parsePlace(dsn)
-		shown := ""
+		var shown string
 		switch {
 		case err != nil:
 			if shown = err.Error(); strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -89,8 +89,6 @@ func FuzzParsePlace(f *testing.F) {
 			t.Errorf("path %q", p.path)
 		case p.class == inMemory && dsn != "memory:":
 			t.Errorf("taken for the memory")
-		default:
-			shown = p.String()
 		}
 		if scheme, rest, ok := strings.Cut(dsn, ":"); !ok || !strings.HasPrefix(scheme, "postgres") && !strings.HasPrefix(scheme, "redis") || !strings.HasPrefix(rest, "//") {
 			return

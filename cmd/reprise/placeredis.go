@@ -59,8 +59,8 @@ func (p *place) checkDSN(err error) error {
 }
 
 // cutAny cuts a text at the first of some characters.
-func cutAny(text, any string) (before, after string, found bool) {
-	if i := strings.IndexAny(text, any); i >= 0 {
+func cutAny(text, characters string) (before, after string, found bool) {
+	if i := strings.IndexAny(text, characters); i >= 0 {
 		return text[:i], text[i+1:], true
 	}
 	return text, "", false

@@ -199,10 +199,3 @@ func execute(t *testing.T, dsn, statements string) {
 		t.Errorf("%s: %v", statements, err)
 	}
 }
-
-// neverPrinted makes a test fail that let a process print a password.
-func (p *proxyProcess) neverPrinted(secret string) {
-	if strings.Contains(p.printed(), secret) {
-		p.t.Errorf("printed a password:\n%s", p.printed())
-	}
-}

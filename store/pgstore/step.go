@@ -73,7 +73,7 @@ func (d *doubt) or(err error) error {
 // not find out. What the later error says is true of that try alone, so it is told in words: an error that
 // is unavailable, too, would be taken for certain.
 func inDoubtStill(cause, later error) error {
-	return store.Indeterminate(fmt.Errorf("%w; and then: %v", cause, later))
+	return store.Indeterminate(fmt.Errorf("%w; and then: %s", cause, later.Error()))
 }
 
 // stepOnce is one transaction. It returns errBusy if the key is held, and a doubt if its commit got no

@@ -127,15 +127,15 @@ type found struct {
 }
 
 // load reads the record of a target. If there is none it makes one, if it is given one.
-func (s *Store) load(ctx context.Context, t target, make *machine.Record) (found, error) {
+func (s *Store) load(ctx context.Context, t target, fresh *machine.Record) (found, error) {
 	args := []string{string(t.generation[:])}
-	if make != nil {
-		packed, life := pack(make, make.Claimed)
+	if fresh != nil {
+		packed, life := pack(fresh, fresh.Claimed)
 		args = append(args, rueidis.BinaryString(packed), strconv.FormatInt(life, 10))
 	}
 	message, err := s.scripts.load.Exec(ctx, s.client, t.keys, args).ToMessage()
 	switch {
-	case err != nil && make != nil:
+	case err != nil && fresh != nil:
 		return found{}, sent(ctx, err)
 	case err != nil:
 		return found{}, unread(ctx, err)

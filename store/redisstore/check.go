@@ -113,7 +113,7 @@ func (i inspector) accept(ask asker, id Identity) error {
 func acceptedList(ask asker, n names) (string, error) {
 	for b := range Buckets {
 		list, err := ask("GET", n.identities(b))
-		if reply, ok := err.(replyError); ok && strings.HasPrefix(string(reply), "MOVED") {
+		if reply, ok := errors.AsType[replyError](err); ok && strings.HasPrefix(string(reply), "MOVED") {
 			continue
 		}
 		return list, err

@@ -48,7 +48,7 @@ func (c plainConn) Prepare(query string) (driver.Stmt, error) {
 }
 
 func (c plainConn) Begin() (driver.Tx, error) {
-	tx, err := c.conn.Begin()
+	tx, err := c.conn.Begin() //nolint:staticcheck // a driver of the old kind is what is played here
 	return plainTx{tx, c.d}, err
 }
 
@@ -66,10 +66,16 @@ func (t plainTx) Commit() error {
 
 type plainStmt struct{ stmt driver.Stmt }
 
-func (s plainStmt) Close() error                                    { return s.stmt.Close() }
-func (s plainStmt) NumInput() int                                   { return s.stmt.NumInput() }
-func (s plainStmt) Exec(args []driver.Value) (driver.Result, error) { return s.stmt.Exec(args) }
-func (s plainStmt) Query(args []driver.Value) (driver.Rows, error)  { return s.stmt.Query(args) }
+func (s plainStmt) Close() error  { return s.stmt.Close() }
+func (s plainStmt) NumInput() int { return s.stmt.NumInput() }
+
+func (s plainStmt) Exec(args []driver.Value) (driver.Result, error) {
+	return s.stmt.Exec(args) //nolint:staticcheck // a driver of the old kind is what is played here
+}
+
+func (s plainStmt) Query(args []driver.Value) (driver.Rows, error) {
+	return s.stmt.Query(args) //nolint:staticcheck // as above
+}
 
 // plainPool opens the file with such a driver.
 func (s *shop) plainPool(d plainDriver) *sql.DB {

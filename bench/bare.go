@@ -10,13 +10,75 @@ import (
 	"github.com/reprise-dev/reprise/machine"
 )
 
+// pools are pools of one database, of which that of the best size is used.
+type pools struct {
+	dsn  string
+	all  map[int]*pgxpool.Pool
+	pool *pgxpool.Pool // the one in use
+}
+
+// poolSizes are those that are tried.
+var poolSizes = []int{1, 4, 8, 16, 32, 64, 128}
+
+func openPools(ctx context.Context, dsn string) (*pools, error) {
+	p := &pools{dsn: dsn, all: map[int]*pgxpool.Pool{}}
+	return p, p.use(ctx, 16)
+}
+
+// use makes a number of connections be used.
+func (p *pools) use(ctx context.Context, size int) error {
+	if p.all[size] == nil {
+		config, err := pgxpool.ParseConfig(p.dsn)
+		if err != nil {
+			return err
+		}
+		config.MaxConns = int32(size)
+		if p.all[size], err = pgxpool.NewWithConfig(ctx, config); err != nil {
+			return err
+		}
+	}
+	p.pool = p.all[size]
+	return nil
+}
+
+// tune implements tuner: it uses as many connections as serve the work best, by the median of some rounds.
+func (p *pools) tune(ctx context.Context, callers int, work func() error) (string, error) {
+	rates := map[int][]float64{}
+	for range 5 {
+		for _, size := range poolSizes {
+			if size > callers {
+				break
+			}
+			if err := p.use(ctx, size); err != nil {
+				return "", err
+			}
+			r, err := rateFor(ctx, callers, roundTime/2, work)
+			if err != nil {
+				return "", err
+			}
+			rates[size] = append(rates[size], r)
+		}
+	}
+	best := 1
+	for size, r := range rates {
+		if median(r) > median(rates[best]) {
+			best = size
+		}
+	}
+	return fmt.Sprintf("%d connections", best), p.use(ctx, best)
+}
+
+// Close closes all pools.
+func (p *pools) Close() error {
+	for _, pool := range p.all {
+		pool.Close()
+	}
+	return nil
+}
+
 // bareStatements is the limit for PostgreSQL: a table as somebody would write it by hand, and a statement
 // and a commit for each command. It takes Begin on a fresh key, Complete and Inspect.
-type bareStatements struct {
-	dsn   string
-	pools map[int]*pgxpool.Pool
-	pool  *pgxpool.Pool // the one in use
-}
+type bareStatements struct{ *pools }
 
 const (
 	bareTable = `CREATE TABLE bare (id bigserial, digest bytea NOT NULL, state int NOT NULL, fingerprint bytea NOT NULL, answer bytea);
@@ -29,59 +91,17 @@ CREATE TABLE orders (id bigserial PRIMARY KEY, what text NOT NULL)`
 	bareOrder  = "INSERT INTO orders (what) VALUES ($1)"
 )
 
-// poolSizes are those that are tried.
-var poolSizes = []int{1, 4, 8, 16, 32, 64, 128}
-
-func openBare(ctx context.Context, dsn string) (*bareStatements, error) {
-	b := &bareStatements{dsn: dsn, pools: map[int]*pgxpool.Pool{}}
-	if err := b.use(ctx, 16); err != nil {
-		return nil, err
+func openBare(ctx context.Context, dsn string) (bareStatements, error) {
+	pools, err := openPools(ctx, dsn)
+	if err != nil {
+		return bareStatements{}, err
 	}
-	if _, err := b.pool.Exec(ctx, bareTable); err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
-// use makes a number of connections be used.
-func (b *bareStatements) use(ctx context.Context, size int) error {
-	if b.pools[size] == nil {
-		config, err := pgxpool.ParseConfig(b.dsn)
-		if err != nil {
-			return err
-		}
-		config.MaxConns = int32(size)
-		if b.pools[size], err = pgxpool.NewWithConfig(ctx, config); err != nil {
-			return err
-		}
-	}
-	b.pool = b.pools[size]
-	return nil
-}
-
-// tune implements tuner: it uses as many connections as serve the work best.
-func (b *bareStatements) tune(ctx context.Context, callers int, work func() error) (string, error) {
-	best, size := 0.0, 1
-	for _, n := range poolSizes {
-		if n > callers {
-			break
-		}
-		if err := b.use(ctx, n); err != nil {
-			return "", err
-		}
-		r, err := rate(ctx, callers, work)
-		if err != nil {
-			return "", err
-		}
-		if r > best {
-			size, best = n, r
-		}
-	}
-	return fmt.Sprintf("%d connections", size), b.use(ctx, size)
+	_, err = pools.pool.Exec(ctx, bareTable)
+	return bareStatements{pools}, err
 }
 
 // Apply implements [store.Store].
-func (b *bareStatements) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+func (b bareStatements) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
 	digest := command.Target().Digest
 	switch c := command.(type) {
 	case machine.Begin:
@@ -105,14 +125,14 @@ func (b *bareStatements) Apply(ctx context.Context, command machine.Command) (ma
 }
 
 // order places an order and nothing else.
-func (b *bareStatements) order(ctx context.Context) error {
+func (b bareStatements) order(ctx context.Context) error {
 	_, err := b.pool.Exec(ctx, bareOrder, "a book")
 	return err
 }
 
 // guardedOrder places an order under a fresh key: claim, order and answer in one transaction, as somebody
 // would write it who knows how to save round trips. There are three.
-func (b *bareStatements) guardedOrder(ctx context.Context) error {
+func (b bareStatements) guardedOrder(ctx context.Context) error {
 	return b.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
 		digest := random[machine.Digest]()
 		first, last := &pgx.Batch{}, &pgx.Batch{}
@@ -128,12 +148,4 @@ func (b *bareStatements) guardedOrder(ctx context.Context) error {
 		}
 		return conn.SendBatch(ctx, last).Close()
 	})
-}
-
-// Close implements [store.Store].
-func (b *bareStatements) Close() error {
-	for _, pool := range b.pools {
-		pool.Close()
-	}
-	return nil
 }

@@ -20,7 +20,7 @@ func benchBusyKey(ctx context.Context, s settings, t *table, p *postgres) error 
 	work := func() (float64, error) { return rate(ctx, callers, func() error { return operate(ctx, p.store) }) }
 	beside := func() (operations float64, err error) {
 		key := newBegin()
-		_, effect := pgstore.Do(ctx, p.bare.pool, invocation(key), func(context.Context, pgx.Tx) (machine.Response, error) {
+		_, effect := pgstore.Do(ctx, p.effects.pool, invocation(key), func(context.Context, pgx.Tx) (machine.Response, error) {
 			ctx, stop := context.WithCancel(ctx)
 			var group sync.WaitGroup
 			for range duplicates {

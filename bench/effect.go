@@ -12,8 +12,9 @@ import (
 )
 
 // benchEffects compares pgstore.Do, with one business row, with the same written by hand and with the row
-// alone. Both sides have the same pool.
+// alone. Each side has the pool that serves it best.
 func benchEffects(ctx context.Context, s settings, t *table, p *postgres) error {
+	effect := func() error { return p.effect(ctx) }
 	const what, byHand, alone = "Do with one row", "by hand in three round trips", "the row alone"
 	for _, m := range []struct {
 		against string
@@ -24,8 +25,12 @@ func benchEffects(ctx context.Context, s settings, t *table, p *postgres) error 
 		{byHand, target{64, 0.9}, p.bare.guardedOrder},
 		{alone, target{64, 0.35}, p.bare.order},
 	} {
-		err := postgresContender().compare(ctx, s, t, what, m.against, p.contest(), m.target,
-			func() error { return p.effect(ctx) }, func() error { return m.limit(ctx) })
+		how, err := p.effects.tune(ctx, m.target.callers, effect)
+		if err != nil {
+			return err
+		}
+		err = postgresContender().compare(ctx, s, t, what+" on "+how, m.against, p.contest(), m.target,
+			effect, func() error { return m.limit(ctx) })
 		if err != nil {
 			return err
 		}
@@ -35,7 +40,7 @@ func benchEffects(ctx context.Context, s settings, t *table, p *postgres) error 
 
 // effect places an order under a fresh key.
 func (p *postgres) effect(ctx context.Context) error {
-	_, err := pgstore.Do(ctx, p.bare.pool, invocation(newBegin()), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
+	_, err := pgstore.Do(ctx, p.effects.pool, invocation(newBegin()), func(ctx context.Context, tx pgx.Tx) (machine.Response, error) {
 		_, err := tx.Exec(ctx, bareOrder, "a book")
 		return machine.NewResponse("raw/1", answer256), err
 	})

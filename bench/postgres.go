@@ -11,9 +11,10 @@ import (
 // postgres is a PostgreSQL server of our own, with a store and the limit in one database. It is fully
 // durable, and set as it comes but for the number of connections and what a part asks for.
 type postgres struct {
-	host  *host
-	store *pgstore.Store
-	bare  *bareStatements
+	host    *host
+	store   *pgstore.Store
+	effects *pools // that effects use
+	bare    bareStatements
 }
 
 func startPostgres(ctx context.Context, set map[string]string) (p *postgres, err error) {
@@ -34,6 +35,9 @@ func startPostgres(ctx context.Context, set map[string]string) (p *postgres, err
 	if p.store, err = pgstore.Open(ctx, dsn, pgstore.Options{Migrate: true}); err != nil {
 		return p, err
 	}
+	if p.effects, err = openPools(ctx, dsn); err != nil {
+		return p, err
+	}
 	p.bare, err = openBare(ctx, dsn)
 	return p, err
 }
@@ -43,8 +47,10 @@ func (p *postgres) close() error {
 	if p.store != nil {
 		failures = append(failures, p.store.Close())
 	}
-	if p.bare != nil {
-		failures = append(failures, p.bare.Close())
+	for _, pools := range []*pools{p.effects, p.bare.pools} {
+		if pools != nil {
+			failures = append(failures, pools.Close())
+		}
 	}
 	return errors.Join(append(failures, p.host.end())...)
 }
@@ -67,7 +73,7 @@ func openPostgres(ctx context.Context, _ string) (contest, error) {
 	return p.contest(), err
 }
 
-func (p *postgres) contest() contest { return contest{p.store, p.bare, p.close} }
+func (p *postgres) contest() contest { return contest{ours: p.store, limit: p.bare, close: p.close} }
 
 // benchSize measures what a completed record takes with its indexes.
 func benchSize(ctx context.Context, _ settings, t *table, p *postgres) error {

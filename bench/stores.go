@@ -64,7 +64,7 @@ func openSQLite(ctx context.Context, dir string) (contest, error) {
 		return contest{}, err
 	}
 	limit, err := openCommitEach(filepath.Join(dir, "each.db"))
-	return contest{ours, limit, func() error { return errors.Join(ours.Close(), limit.Close()) }}, err
+	return contest{ours: ours, limit: limit, close: func() error { return errors.Join(ours.Close(), limit.Close()) }}, err
 }
 
 // bench measures the contender.

@@ -122,7 +122,9 @@ func TestNothingWritten(t *testing.T) {
 			if c, n := up.connections.Load(), up.requests.Load(); c != want+1 || n != want+1 {
 				t.Fatalf("%d connections, %d requests; want %d of each", c, n, want+1)
 			}
+			s.pool.mu.Lock()
 			wire := s.pool.idle[0].wire
+			s.pool.mu.Unlock()
 			wire.mu.Lock()
 			wire.sealed = true // writes fail from now on, and nobody has noticed
 			wire.mu.Unlock()

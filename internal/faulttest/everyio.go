@@ -63,6 +63,9 @@ func rehearse(ctx context.Context, r reporter, p *troupe) (ios []int) {
 	sent := map[machine.Kind]bool{}
 	for _, sc := range scenes {
 		run := p.play(ctx, sc, "rehearsal of "+sc.name, 0, 0)
+		for try := 2; try <= 3 && !slices.Equal(run.notes, sc.told); try++ { // on a machine that is busy a lease may be lost
+			run = p.play(ctx, sc, fmt.Sprintf("rehearsal %d of %s", try, sc.name), 0, 0)
+		}
 		if run.found != "" {
 			r.Errorf("%s: nothing goes wrong, and:\n\t%s", sc.name, run.found)
 		}

@@ -45,9 +45,10 @@ func Corrupt(digest fmt.Stringer, cause error) error {
 }
 
 // Classify returns what kind of error it is: one of the variables above. An error that says nothing of
-// itself is indeterminate; a context that ended is too, because nobody knows when.
+// itself is indeterminate; a context that ended is too, because nobody knows when. So is one that says both
+// that something may have been applied and that something was not: the second is about a part.
 func Classify(err error) error {
-	for _, known := range []error{ErrLost, ErrUnavailable, ErrCorrupt, ErrIndeterminate, ErrUnsupported, ErrSchema} {
+	for _, known := range []error{ErrLost, ErrIndeterminate, ErrUnavailable, ErrCorrupt, ErrUnsupported, ErrSchema} {
 		if errors.Is(err, known) {
 			return known
 		}

@@ -96,7 +96,7 @@ func TestServerBecomesAStandby(t *testing.T) {
 	p := at.startProxy(t, nil, args...)
 	p.post("/orders", "before", "book")
 
-	server.Exec("postgres", "COPY (SELECT '') TO PROGRAM 'touch standby.signal'")
+	server.Exec("postgres", "COPY (SELECT '') TO PROGRAM 'cat > standby.signal'")
 	server.Restart()
 	eventually(t, "the standby replays", func() bool { return p.post("/orders", "before", "book").replayed })
 	if g := p.post("/orders", "meanwhile", "book"); g.status != 503 || g.problem() != httpguard.ProblemStoreUnavailable || g.retryAfter == "" {

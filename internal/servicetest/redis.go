@@ -33,6 +33,9 @@ type RedisOptions struct {
 	// DiskBytes, if not 0, puts the data onto a disk of its own of this size. It can be filled with
 	// FillDisk. This takes root on Linux; else the test is skipped.
 	DiskBytes int64
+	// Clock gives the server a clock that can be put forward: see [RedisServer.Advance]. This takes Linux
+	// and a C compiler; else the test is skipped.
+	Clock bool
 }
 
 // RedisServer is a Redis server. Its methods may be called by several goroutines; one that fails makes
@@ -87,6 +90,7 @@ type redis struct {
 	secrets  redisSecrets
 	program  string
 	port     int
+	clock    *clock   // nil: that of the machine
 	external *url.URL // of a server that was not started here; there is nothing but the log then
 }
 
@@ -160,6 +164,12 @@ func (r *redis) prepare() error {
 	if err := errors.Join(os.Mkdir(r.data(), 0o700), r.folder.account.own(r.data())); err != nil {
 		return err
 	}
+	if r.options.Clock {
+		var err error
+		if r.clock, err = newClock(r.folder); err != nil {
+			return err
+		}
+	}
 	if r.role.secrets != nil {
 		r.secrets = *r.role.secrets
 		return nil
@@ -179,6 +189,9 @@ func (r *redis) data() string { return filepath.Join(r.mount(), "data") }
 func (r *redis) startProcess() (*process, error) {
 	if r.role.sentinel {
 		return r.run(r.answersInHaste, r.program, r.configFile(), "--sentinel")
+	}
+	if r.clock != nil {
+		return r.run(r.answers, "/usr/bin/env", append(r.clock.environment(), r.program, r.configFile())...)
 	}
 	return r.run(r.answers, r.program, r.configFile())
 }

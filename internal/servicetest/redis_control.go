@@ -41,6 +41,13 @@ func (s *RedisServer) Config(setting, value string) {
 	s.Do("CONFIG", "SET", setting, value)
 }
 
+// Advance puts the clock of the server forward, which takes the option Clock. Its timers do not notice; what
+// expires does.
+func (s *RedisServer) Advance(by time.Duration) {
+	s.t.Helper()
+	s.check("put the clock forward", s.clock.advance(by))
+}
+
 // FlushAll empties all databases. Their memory is free when it returns.
 func (s *RedisServer) FlushAll() {
 	s.t.Helper()

@@ -13,6 +13,7 @@ import (
 const (
 	externalPostgres = "REPRISE_TEST_POSTGRES"
 	externalRedis    = "REPRISE_TEST_REDIS"
+	externalMySQL    = "REPRISE_TEST_MYSQL"
 )
 
 // otherRedis names the program that is started as a Redis server, instead of redis-server.
@@ -50,4 +51,21 @@ var sharedRedis = sync.OnceValues(func() (*redis, error) {
 		return nil, fmt.Errorf("%s is not of the form redis://user:password@host:port", externalRedis)
 	}
 	return &redis{daemon: &daemon{kind: "Redis", log: newServerLog(), shared: true}, external: there}, nil
+})
+
+// sharedMariaDB is the server that all tests of the process share, started by the first that asks.
+var sharedMariaDB = sync.OnceValues(func() (*mariadb, error) {
+	dsn := os.Getenv(externalMySQL)
+	if dsn == "" {
+		m, err := startMariaDB(MariaDBOptions{MaxConnections: 500})
+		if err == nil {
+			m.shared = true
+		}
+		return m, err
+	}
+	there, err := url.Parse(dsn)
+	if err != nil || there.Scheme != "mysql" || there.User == nil {
+		return nil, fmt.Errorf("%s is not of the form mysql://user:password@host:port/?tls=false", externalMySQL)
+	}
+	return &mariadb{daemon: &daemon{kind: "MySQL", log: newServerLog(), shared: true}, external: there}, nil
 })

@@ -18,6 +18,8 @@ type layer struct {
 var layers = []layer{
 	{"machine", nil},
 	{"internal/flow", []string{"machine"}},
+	{"meter", nil},
+	{"meter/metertest", []string{"meter"}},
 	{"store", []string{"machine"}},
 	{"store/storetest", []string{"machine", "store", "store/faultstore", "store/memstore"}}, // memstore is what others are compared with
 	{".", []string{"machine", "store", "internal/flow"}},
@@ -124,7 +126,7 @@ func ownPath(imported string) (string, bool) {
 }
 
 // purePackages compute and do nothing else.
-var purePackages = []string{"machine", "internal/flow"}
+var purePackages = []string{"machine", "internal/flow", "meter"}
 
 // impure are what a pure package may not import; what lies below is meant too.
 var impure = []string{"context", "crypto/rand", "database/sql", "log", "math/rand", "net", "os", "runtime", "sync", "syscall", "unsafe"}
@@ -139,8 +141,10 @@ func checkPure(p *Package) []Finding {
 			continue
 		}
 		for imported := range f.imports() {
-			_, own := ownPath(imported)
+			name, own := ownPath(imported)
 			switch {
+			case own && !slices.Contains(purePackages, name):
+				found = append(found, finding(f.Path, "imports %s: a pure package imports no package that is not pure", name))
 			case slices.ContainsFunc(impure, func(dir string) bool { return imported == dir || strings.HasPrefix(imported, dir+"/") }):
 				found = append(found, finding(f.Path, "imports %s in a pure package", imported))
 			case !own && !isStandard(imported):
@@ -163,7 +167,7 @@ var (
 		"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "go.uber.org/goleak",
 		"github.com/google/go-cmp", "github.com/chromedp/chromedp", "github.com/rogpeppe/go-internal",
 	}
-	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore"}
+	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore", "meter/metertest"}
 )
 
 func checkTestLibraries(p *Package) []Finding {

@@ -14,6 +14,7 @@ import (
 // Kind is a kind of store, as its test plugs it in.
 type Kind struct {
 	// Open makes a fresh, empty database, on a server that others may be using. It cleans up by t.Cleanup.
+	// Nil: there is but harm, because the same store was tested by another Kind.
 	Open func(t *testing.T) Subject
 	// Harm makes databases on servers of their own, and says what can befall those. The troubles of one
 	// come one after the other.
@@ -66,21 +67,9 @@ func seedOf(t *testing.T) uint64 {
 // Run tests a kind of store. The parts run in parallel.
 func Run(t *testing.T, k Kind) {
 	t.Helper()
-	parts := []part{
-		{"commands", func(t *testing.T) {
-			cheap := k.Open(t).Wire == nil
-			everyIO(t.Context(), t, seedOf(t), proving() || cheap, func() *troupe { return newTroupe(t, k.Open(t), true) })
-		}},
-		{"wire", func(t *testing.T) {
-			if k.Open(t).Wire == nil {
-				t.Skip("the store has no wire: every I/O is a command")
-			}
-			everyIO(t.Context(), t, seedOf(t), proving(), func() *troupe { return newTroupe(t, k.Open(t), false) })
-		}},
-		{"histories", func(t *testing.T) {
-			p := newTroupe(t, k.Open(t), false)
-			p.histories(t.Context(), t, seedOf(t), rounds(5, 400), p.handles(t), nil)
-		}},
+	var parts []part
+	if k.Open != nil {
+		parts = k.parts()
 	}
 	for name, harm := range k.Harm {
 		parts = append(parts, part{"trouble of the " + name, func(t *testing.T) { befall(t, t, harm) }})
@@ -97,6 +86,26 @@ func Run(t *testing.T, k Kind) {
 			t.Parallel()
 			one.run(t)
 		})
+	}
+}
+
+// parts are those that harm no server.
+func (k Kind) parts() []part {
+	return []part{
+		{"commands", func(t *testing.T) {
+			cheap := k.Open(t).Wire == nil
+			everyIO(t.Context(), t, seedOf(t), proving() || cheap, func() *troupe { return newTroupe(t, k.Open(t), true) })
+		}},
+		{"wire", func(t *testing.T) {
+			if k.Open(t).Wire == nil {
+				t.Skip("the store has no wire: every I/O is a command")
+			}
+			everyIO(t.Context(), t, seedOf(t), proving(), func() *troupe { return newTroupe(t, k.Open(t), false) })
+		}},
+		{"histories", func(t *testing.T) {
+			p := newTroupe(t, k.Open(t), false)
+			p.histories(t.Context(), t, seedOf(t), rounds(5, 400), p.handles(t), nil)
+		}},
 	}
 }
 

@@ -25,7 +25,8 @@ func TestFaults(t *testing.T) {
 			"server": func(t *testing.T) (faulttest.Subject, []faulttest.Trouble) {
 				server := servicetest.NewRedis(t, servicetest.RedisOptions{Clock: true})
 				subject, proxy := newSubject(t, server)
-				troubles := append(accepted(t, server, faulttest.OfServer(server)), faulttest.OfNet(proxy)...)
+				troubles := append(onceAccepted(t, server.DSN(0), faulttest.OfServer(server)), faulttest.OfNet(proxy)...)
+				troubles = append(troubles, onceAccepted(t, server.DSN(0), []faulttest.Trouble{ofReplica(t, server)})...)
 				return subject, append(troubles, ofRedis(t, server)...)
 			},
 			"disk": func(t *testing.T) (faulttest.Subject, []faulttest.Trouble) {
@@ -57,16 +58,16 @@ func newSubject(t *testing.T, server *servicetest.RedisServer) (faulttest.Subjec
 	}, proxy
 }
 
-// accepted are troubles after which the server is not taken for the one that it was, until an operator accepts it. It
+// onceAccepted are troubles after which the server is not taken for the one that it was, until an operator accepts it. It
 // has lost nothing.
-func accepted(t *testing.T, server *servicetest.RedisServer, troubles []faulttest.Trouble) []faulttest.Trouble {
+func onceAccepted(t *testing.T, dsn string, troubles []faulttest.Trouble) []faulttest.Trouble {
 	for i, trouble := range troubles {
 		if trouble.Mute {
 			continue
 		}
 		troubles[i].End = func() {
 			trouble.End()
-			if _, err := AcceptLoss(context.WithoutCancel(t.Context()), server.DSN(0), "operator", "its log has everything", Options{}); err != nil {
+			if _, err := AcceptLoss(context.WithoutCancel(t.Context()), dsn, "operator", "its log has everything", Options{}); err != nil {
 				t.Errorf("accept: %v", err)
 			}
 		}
@@ -74,40 +75,45 @@ func accepted(t *testing.T, server *servicetest.RedisServer, troubles []faulttes
 	return troubles
 }
 
-// ofRedis are troubles that an administrator makes. Connections that are open end with each.
+// ofReplica is the trouble of a primary that is made a replica, and a primary again.
+func ofReplica(t *testing.T, server *servicetest.RedisServer) faulttest.Trouble {
+	return ofAdmin(t, server, "a replica of nobody", []string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"})
+}
+
+// ofRedis are troubles that an administrator makes.
 func ofRedis(t *testing.T, server *servicetest.RedisServer) []faulttest.Trouble {
-	var admin *servicetest.RedisConn // stays: there may be no other one
-	do := func(words ...string) {
-		if _, err := admin.Do(words...); err != nil {
-			t.Errorf("%v: %v", words, err)
-		}
-	}
-	trouble := func(name string, begin, end []string) faulttest.Trouble {
-		return faulttest.Trouble{Name: name, Begin: func() {
-			var err error
-			if admin, err = server.Dial(server.AdminDSN(0)); err != nil {
-				t.Fatal(err)
-			}
-			do(begin...)
-			do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-		}, End: func() {
-			do(end...)
-			do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-			if err := admin.Close(); err != nil {
-				t.Error(err)
-			}
-		}}
-	}
 	dsn, _ := url.Parse(server.DSN(0)) // was parsed before
 	password, _ := dsn.User.Password()
-	return append(accepted(t, server, []faulttest.Trouble{
-		trouble("a replica of nobody", []string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}),
-	}),
-		trouble("no memory left", []string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}),
-		trouble("no connection left", []string{"CONFIG", "SET", "maxclients", "1"}, []string{"CONFIG", "SET", "maxclients", "1000"}),
-		trouble("another password", []string{"ACL", "SETUSER", "app", "resetpass", ">another"}, []string{"ACL", "SETUSER", "app", "resetpass", ">" + password}),
-		trouble("a right is taken", []string{"ACL", "SETUSER", "app", "-@write"}, []string{"ACL", "SETUSER", "app", "+@write"}),
-	)
+	return []faulttest.Trouble{
+		ofAdmin(t, server, "no memory left", []string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}),
+		ofAdmin(t, server, "no connection left", []string{"CONFIG", "SET", "maxclients", "1"}, []string{"CONFIG", "SET", "maxclients", "1000"}),
+		ofAdmin(t, server, "another password", []string{"ACL", "SETUSER", "app", "resetpass", ">another"}, []string{"ACL", "SETUSER", "app", "resetpass", ">" + password}),
+		ofAdmin(t, server, "a right is taken", []string{"ACL", "SETUSER", "app", "-@write"}, []string{"ACL", "SETUSER", "app", "+@write"}),
+	}
+}
+
+// ofAdmin is a trouble that an administrator makes and ends by a command. Connections that are open end with each.
+func ofAdmin(t *testing.T, server *servicetest.RedisServer, name string, begin, end []string) faulttest.Trouble {
+	var admin *servicetest.RedisConn // stays: there may be no other one
+	do := func(command []string) {
+		for _, words := range [][]string{command, {"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"}} {
+			if _, err := admin.Do(words...); err != nil {
+				t.Errorf("%v: %v", words, err)
+			}
+		}
+	}
+	return faulttest.Trouble{Name: name, Begin: func() {
+		var err error
+		if admin, err = server.Dial(server.AdminDSN(0)); err != nil {
+			t.Fatal(err)
+		}
+		do(begin)
+	}, End: func() {
+		do(end)
+		if err := admin.Close(); err != nil {
+			t.Error(err)
+		}
+	}}
 }
 
 // ofSnapshots is the trouble of a server that could not write its last snapshot: it refuses writes.

@@ -32,6 +32,7 @@ var layers = []layer{
 	{"cmd/reprise", []string{"..."}},
 	{"internal/prove", nil},
 	{"internal/explore", []string{".", "machine", "store", "internal/flow"}},
+	{"internal/killtest", []string{"machine", "store"}},
 	{"internal/faulttest", []string{".", "machine", "store", "store/faultstore", "admin", "internal/faultnet"}},
 	{"internal", nil},
 }

@@ -1,12 +1,11 @@
 package pgstore
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,47 +46,22 @@ func child(t testing.TB, what, dsn string, digest machine.Digest) *exec.Cmd {
 	return cmd
 }
 
-// ready tells the parent that all is prepared, and waits for it to say go.
-func ready() error {
-	fmt.Println("ready")
-	_, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	return err
-}
-
-// childBurst begins one key from many goroutines, and says what each was told.
+// childBurst begins one key from many callers, and says what each was told.
 func childBurst(dsn string, digest machine.Digest) error {
 	s, err := Open(context.Background(), dsn, Options{})
 	if err != nil {
 		return err
 	}
-	if err := ready(); err != nil {
-		return err
-	}
-	var group sync.WaitGroup
-	outcomes := make(chan string, 100)
-	for range cap(outcomes) {
-		group.Go(func() {
-			begin := newBegin()
-			begin.Scope.Digest = digest
-			reply, err := s.Apply(context.Background(), begin)
-			if err != nil {
-				outcomes <- err.Error()
-				return
-			}
-			outcomes <- reply.Outcome.String()
-		})
-	}
-	group.Wait()
-	close(outcomes)
-	for outcome := range outcomes {
-		fmt.Println(outcome)
-	}
-	return s.Close()
+	return errors.Join(killtest.Burst(s, 100, func() machine.Command {
+		begin := newBegin()
+		begin.Scope.Digest = digest
+		return begin
+	}), s.Close())
 }
 
 // childMigrate prepares the schema.
 func childMigrate(dsn string, _ machine.Digest) error {
-	if err := ready(); err != nil {
+	if err := killtest.Ready(); err != nil {
 		return err
 	}
 	status, err := Migrate(context.Background(), dsn)

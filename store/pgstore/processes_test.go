@@ -1,11 +1,8 @@
 package pgstore
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,55 +14,12 @@ import (
 	"github.com/reprise-dev/reprise/machine"
 )
 
-// together starts processes, lets all go at once, and counts the lines that they write.
-func together(t *testing.T, children []*exec.Cmd) map[string]int {
-	t.Helper()
-	outputs, inputs := make([]*bufio.Reader, len(children)), make([]io.WriteCloser, len(children))
-	for i, c := range children {
-		stdout, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		outputs[i] = bufio.NewReader(stdout)
-		if inputs[i], err = c.StdinPipe(); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range children {
-		if line, err := outputs[i].ReadString('\n'); line != "ready\n" {
-			t.Fatalf("child %d: %q, %v", i, line, err)
-		}
-	}
-	for i := range children {
-		if _, err := io.WriteString(inputs[i], "go\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lines := map[string]int{}
-	for i, c := range children {
-		rest, err := io.ReadAll(outputs[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(rest)) {
-			lines[strings.TrimSpace(line)]++
-		}
-		if err := c.Wait(); err != nil {
-			t.Fatalf("child %d: %v: %s", i, err, rest)
-		}
-	}
-	return lines
-}
-
 // Because only sequential duplicates may be caught elsewhere (case O28): a burst from two processes.
 func TestOneOfTwoProcessesGetsTheKey(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	digest := newBegin().Scope.Digest
-	outcomes := together(t, []*exec.Cmd{child(t, "burst", d.dsn, digest), child(t, "burst", d.dsn, digest)})
+	outcomes := killtest.Together(t, child(t, "burst", d.dsn, digest), child(t, "burst", d.dsn, digest))
 	if outcomes["acquired"] != 1 || outcomes["in-progress"] != 199 || len(outcomes) != 2 {
 		t.Fatalf("outcomes of 200 begins on one key: %v", outcomes)
 	}
@@ -79,7 +33,7 @@ func TestManyProcessesMigrateAnEmptyDatabase(t *testing.T) {
 	for i := range children {
 		children[i] = child(t, "migrate", dsn, machine.Digest{1})
 	}
-	if said := together(t, children); said["version 1"] != len(children) || len(said) != 1 {
+	if said := killtest.Together(t, children...); said["version 1"] != len(children) || len(said) != 1 {
 		t.Fatalf("four processes prepared an empty database: %v", said)
 	}
 }

@@ -1,13 +1,11 @@
 package sqlitestore
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -63,36 +61,17 @@ func childOpen(s *Store) error {
 	return err
 }
 
-// childBurst waits for a line, then begins one key from many goroutines, and says how many got it.
+// childBurst begins one key from many callers, and says what each was told.
 func childBurst(s *Store) error {
 	digest, err := machine.ParseDigest(os.Args[2])
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
-	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
-		return err
-	}
-	var group sync.WaitGroup
-	outcomes := make(chan string, 50)
-	for range cap(outcomes) {
-		group.Go(func() {
-			begin := newBegin()
-			begin.Scope.Digest = digest
-			reply, err := s.Apply(context.Background(), begin)
-			if err != nil {
-				outcomes <- err.Error()
-				return
-			}
-			outcomes <- reply.Outcome.String()
-		})
-	}
-	group.Wait()
-	close(outcomes)
-	for outcome := range outcomes {
-		fmt.Println(outcome)
-	}
-	return nil
+	return killtest.Burst(s, 50, func() machine.Command {
+		begin := newBegin()
+		begin.Scope.Digest = digest
+		return begin
+	})
 }
 
 // childWrite begins and completes keys until it is killed, and says which were acknowledged.

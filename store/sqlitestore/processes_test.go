@@ -1,10 +1,8 @@
 package sqlitestore
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -21,45 +19,10 @@ func TestOneOfManyProcessesGetsTheKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reprise.db")
 	digest := newBegin().Scope.Digest
 	children := make([]*exec.Cmd, 4)
-	outputs := make([]*bufio.Reader, len(children))
-	inputs := make([]io.WriteCloser, len(children))
 	for i := range children {
 		children[i] = child(t, "burst", path, digest.String())
-		stdout, err := children[i].StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if inputs[i], err = children[i].StdinPipe(); err != nil {
-			t.Fatal(err)
-		}
-		if err := children[i].Start(); err != nil {
-			t.Fatal(err)
-		}
-		outputs[i] = bufio.NewReader(stdout)
 	}
-	for i := range children {
-		if line, err := outputs[i].ReadString('\n'); line != "ready\n" {
-			t.Fatalf("child %d: %q, %v", i, line, err)
-		}
-	}
-	for i := range children {
-		if _, err := io.WriteString(inputs[i], "go\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	outcomes := map[string]int{}
-	for i := range children {
-		rest, err := io.ReadAll(outputs[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(rest)) {
-			outcomes[strings.TrimSpace(line)]++
-		}
-		if err := children[i].Wait(); err != nil {
-			t.Fatalf("child %d: %v", i, err)
-		}
-	}
+	outcomes := killtest.Together(t, children...)
 	if outcomes["acquired"] != 1 || outcomes["in-progress"] != 199 || len(outcomes) != 2 {
 		t.Fatalf("outcomes of 200 begins on one key: %v", outcomes)
 	}

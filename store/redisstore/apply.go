@@ -16,8 +16,12 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 		return machine.Reply{}, err
 	}
 	defer s.leave()
+	bucket, since := bucketOf(command.Target().Digest), s.server()
 	reply, err := s.decide(ctx, command)
-	return reply, s.notice(ctx, bucketOf(command.Target().Digest), err)
+	if err = s.confirm(ctx, bucket, since, err); err != nil {
+		return machine.Reply{}, s.notice(ctx, bucket, err)
+	}
+	return reply, nil
 }
 
 func (s *Store) decide(ctx context.Context, command machine.Command) (machine.Reply, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ const checkEvery = 10 * time.Second
 func (s *Store) keepChecking(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
+	s.check(every)
 	for {
 		select {
 		case <-ticker.C:
@@ -35,90 +35,126 @@ func (s *Store) check(patience time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	s.dialer.crowd.look(ctx, s.dialer.inspector().who)
+	_ = s.enroll(ctx) // or the next time: until then a failover waits for an operator
 }
 
 // inspector looks at servers other than the one that is judged.
 type inspector struct {
-	names names
-	log   *slog.Logger
-	who   func(ctx context.Context, address string) (member, error)
+	names   names
+	terms   terms
+	cluster bool
+	log     *slog.Logger
+	who     func(ctx context.Context, address string) (member, error)
 }
 
 // asker asks a server for one text.
 type asker func(words ...string) (string, error)
 
+// askerOfMany asks a server for many texts at once.
+type askerOfMany func(commands [][]string) ([]answer, error)
+
 func whoIs(ask asker) (member, error) {
-	server, err := ask("INFO", "server")
-	if err != nil {
-		return member{}, err
+	var info strings.Builder
+	for _, section := range []string{"server", "replication", "memory"} {
+		text, err := ask("INFO", section)
+		if err != nil {
+			return member{}, err
+		}
+		info.WriteString(text + "\n")
 	}
-	replication, err := ask("INFO", "replication")
-	return memberOf(server + "\n" + replication), err
+	return memberOf(info.String()), nil
 }
 
 // judge asks a server who it is, and returns that. The error is a *[suspect] if that is a primary which holds a list of accepted
 // identities on which it is not itself, and cannot be shown to have everything either. Where there is no list there
 // is no generation, and commands find out.
-func judge(ctx context.Context, ask asker, i inspector, address string) (Identity, error) {
-	m, err := whoIs(ask)
+func judge(ctx context.Context, g greeting, i inspector, address string) (member, error) {
+	m, err := whoIs(g.ask)
 	switch {
 	case err != nil:
-		return m.Identity, err
+		return m, err
 	case m.replica:
-		return m.Identity, errReplica
+		return m, errReplica
 	}
-	text, err := acceptedList(ask, i.names)
-	list := strings.Fields(text)
-	if err != nil || len(list) == 0 || slices.Contains(list, m.String()) {
-		return m.Identity, err
+	list, err := i.rosterOf(g)
+	if err == nil {
+		err = list.agrees(i.terms)
 	}
-	if predecessor, ok := i.predecessor(ctx, m, list); ok {
+	if err != nil || len(list.identities) == 0 || list.has(m.Identity) {
+		return m, err
+	}
+	followers := i.askFollowers(ctx, m)
+	if predecessor, ok := m.predecessor(list, followers); ok {
 		i.log.Warn("reprise: a planned failover of Redis is accepted: the new primary has everything that the old one had",
 			"address", address, "accepted", m.String(), "predecessor", predecessor)
-		return m.Identity, i.accept(ask, m.Identity)
+		return m, i.accept(g.askMany, m.Identity)
 	}
-	found := &suspect{address, m.Identity}
+	why, unshown := i.covers(g.ask, m, list, followers)
+	if unshown == nil {
+		i.log.Warn("reprise: a failover of Redis is accepted: the new primary has everything that was acknowledged",
+			"address", address, "accepted", m.String(), "history", m.previous, "why", why)
+		return m, i.accept(g.askMany, m.Identity)
+	}
+	found := &suspect{address, m.Identity, unshown}
 	i.log.Error("reprise: " + found.Error())
-	return m.Identity, found
+	return m, found
 }
 
 // predecessor finds, among the replicas of a server that was promoted, the accepted primary that it was promoted in
 // the place of, if that shows that nothing is missing.
-func (i inspector) predecessor(ctx context.Context, m member, list []string) (string, bool) {
-	for _, address := range m.followers {
-		follower, err := i.who(ctx, address)
-		was := Identity{follower.RunID, m.previous}.String()
-		if err == nil && slices.Contains(list, was) && m.hasAllOf(follower) {
-			return was, true
+func (m member) predecessor(list roster, followers []follower) (string, bool) {
+	for _, f := range followers {
+		if was := (Identity{f.RunID, m.previous}); list.has(was) && m.hasAllOf(f.member) {
+			return was.String(), true
 		}
 	}
 	return "", false
 }
 
 // accept writes an identity to the others, in every bucket that the server has.
-func (i inspector) accept(ask asker, id Identity) error {
-	for b := range Buckets {
-		list, err := ask("GET", i.names.identities(b))
-		if err == nil && list != "" && !slices.Contains(strings.Fields(list), id.String()) {
-			_, err = ask("APPEND", i.names.identities(b), " "+id.String())
-		}
-		if reply, ok := errors.AsType[replyError](err); err != nil && (!ok || !strings.HasPrefix(string(reply), "MOVED")) {
-			return err
+func (i inspector) accept(ask askerOfMany, id Identity) error {
+	read := make([][]string, Buckets)
+	for b := range read {
+		read[b] = []string{"GET", i.names.identities(b)}
+	}
+	lists, err := ask(read)
+	if err != nil {
+		return err
+	}
+	var write [][]string
+	for b, list := range lists {
+		if list.text != "" && !parseRoster(list.text).has(id) {
+			write = append(write, []string{"APPEND", i.names.identities(b), " " + id.String()})
 		}
 	}
-	return nil
+	written, err := ask(write)
+	for _, reply := range append(lists, written...) {
+		if err == nil && reply.err != "" && !strings.HasPrefix(string(reply.err), "MOVED") {
+			err = reply.err
+		}
+	}
+	return err
 }
 
-// acceptedList reads the accepted identities from a bucket that the server has. A server of a cluster has some only.
-func acceptedList(ask asker, n names) (string, error) {
+// rosterOf reads who is accepted from a bucket that the server has. A server of a cluster has some only.
+func (i inspector) rosterOf(g greeting) (roster, error) {
+	var read [][]string
 	for b := range Buckets {
-		list, err := ask("GET", n.identities(b))
-		if reply, ok := errors.AsType[replyError](err); ok && strings.HasPrefix(string(reply), "MOVED") {
-			continue
+		read = append(read, []string{"GET", i.names.identities(b)})
+		if !i.cluster {
+			break // it has all of them
 		}
-		return list, err
 	}
-	return "", nil
+	lists, err := g.askMany(read)
+	for _, list := range lists {
+		switch {
+		case list.err == "":
+			return parseRoster(list.text), nil
+		case !strings.HasPrefix(string(list.err), "MOVED"):
+			return roster{}, list.err
+		}
+	}
+	return roster{}, err
 }
 
 // generation returns that of a bucket as this process knows it, zero if there is none.

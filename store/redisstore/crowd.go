@@ -24,10 +24,16 @@ type crowd struct {
 	hints chan struct{} // holds one while somebody should look
 	// suspects are the servers that were refused since one at their address was accepted.
 	suspects map[string]*suspect
+	// present is who was greeted last: in a cluster at each address, elsewhere at all, which is the key "".
+	present map[string]Identity
+	changes atomic.Uint64 // of present
+	cluster bool
 }
 
-func newCrowd() *crowd {
-	return &crowd{conns: map[*watched]bool{}, hints: make(chan struct{}, 1), suspects: map[string]*suspect{}}
+func newCrowd(cluster bool) *crowd {
+	return &crowd{
+		conns: map[*watched]bool{}, hints: make(chan struct{}, 1), suspects: map[string]*suspect{}, present: map[string]Identity{}, cluster: cluster,
+	}
 }
 
 // refuse remembers a server that was not accepted. A client may go on with another one, which says nothing of the
@@ -65,9 +71,29 @@ func (c *crowd) watch(conn net.Conn, address string, id Identity) *watched {
 	w := &watched{Conn: conn, crowd: c, address: address, id: id}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.arrived(w)
 	c.conns[w] = true
 	delete(c.suspects, address)
 	return w
+}
+
+// arrived notes who is there. Where there is one primary at a time, connections to another one are given up before anything
+// is sent to the new one.
+func (c *crowd) arrived(w *watched) {
+	place := ""
+	if c.cluster {
+		place = w.address
+	}
+	if c.present[place] == w.id {
+		return
+	}
+	for other := range c.conns {
+		if !c.cluster && other.id != w.id {
+			other.stale.Store(true)
+		}
+	}
+	c.present[place] = w.id
+	c.changes.Add(1)
 }
 
 // hints are how a server that is not a primary, or not that of a key, says so. The same may stand in somebody's

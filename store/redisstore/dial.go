@@ -24,7 +24,7 @@ type dialer struct {
 }
 
 func newDialer(d DSN, option rueidis.ClientOption, log *slog.Logger) dialer {
-	return dialer{d, log, newCrowd(), &option.Dialer, option.TLSConfig}
+	return dialer{d, log, newCrowd(d.topology == "cluster"), &option.Dialer, option.TLSConfig}
 }
 
 // errReplica is why no connection is made to a replica: it could become a primary while the connection is open.
@@ -34,10 +34,10 @@ func (d dialer) dial(ctx context.Context, address string, _ *net.Dialer, _ *tls.
 	if d.dsn.topology == "sentinel" && slices.Contains(d.dsn.hosts, address) {
 		return d.open(ctx, address)
 	}
-	var id Identity
+	var m member
 	g, err := d.greet(ctx, address)
 	if err == nil {
-		id, err = judge(ctx, g.ask, d.inspector(), address)
+		m, err = judge(ctx, g, d.inspector(), address)
 	}
 	if err == nil {
 		err = g.conn.SetDeadline(time.Time{})
@@ -49,7 +49,10 @@ func (d dialer) dial(ctx context.Context, address string, _ *net.Dialer, _ *tls.
 		g.close()
 		return nil, greetingError{err}
 	}
-	return d.crowd.watch(g.conn, address, id), nil
+	if err := d.dsn.tolerates(m.eviction); err != nil {
+		d.log.Error("reprise: records may be thrown away unnoticed", "address", address, "error", err)
+	}
+	return d.crowd.watch(g.conn, address, m.Identity), nil
 }
 
 // greet opens a connection and signs in. Its deadline is set.
@@ -70,7 +73,7 @@ func (d dialer) greet(ctx context.Context, address string) (g greeting, err erro
 
 // inspector asks other servers, on connections that end with the question.
 func (d dialer) inspector() inspector {
-	return inspector{names{d.dsn.prefix}, d.log, func(ctx context.Context, address string) (member, error) {
+	return inspector{names{d.dsn.prefix}, d.dsn.terms, d.dsn.topology == "cluster", d.log, func(ctx context.Context, address string) (member, error) {
 		g, err := d.greet(ctx, address)
 		defer g.close()
 		if err != nil {

@@ -26,18 +26,22 @@ type DSN struct {
 	master   string
 	database int
 	prefix   string
-	wait     int
+	terms    terms
+	eviction string // the policy that is accepted beside noeviction
 }
 
 // ParseDSN reads what [Open] takes, and connects to nothing:
 //
-//	redis://user:password@host:6379/0?prefix=reprise:&wait=0
+//	redis://user:password@host:6379/0?prefix=reprise:&wait=1&replicas=2
 //	redis+cluster://user:password@host:6379,host:6379
 //	redis+sentinel://user:password@host:26379,host:26379/MASTER/0
 //
 // With rediss all connections are encrypted; ca=FILE names the certificate to trust, where that is not
-// one of the system's. wait is how many replicas must have a change before it is acknowledged. Sentinels that
-// have a password of their own take sentinel-user and sentinel-password. An error repeats no password.
+// one of the system's. wait is how many replicas must have a change before it is acknowledged, 0 if it is not said. replicas is
+// how many the primary has at most, if somebody may rely on it: then a failover that lost nothing is accepted by
+// itself. eviction names a maxmemory-policy other than noeviction that is put up with, although it makes
+// Redis throw records away. Sentinels that have a password of their own take sentinel-user and sentinel-password. An error
+// repeats no password.
 func ParseDSN(dsn string) (DSN, error) {
 	const form = "expected redis://user:password@host:6379/0, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER/0"
 	u, err := url.Parse(dsn)
@@ -107,21 +111,35 @@ func (d *DSN) readPath() (err error) {
 func (d *DSN) readQuery() (err error) {
 	query := d.url.Query()
 	for name := range query {
+		value := query.Get(name)
 		switch name {
 		case "prefix":
-			if d.prefix = query.Get(name); d.prefix == "" || strings.ContainsAny(d.prefix, "{}*?[]\\") {
+			if d.prefix = value; d.prefix == "" || strings.ContainsAny(d.prefix, "{}*?[]\\") {
 				return fmt.Errorf("prefix=%s in the store's DSN: at least one character, and none of {}*?[]\\, expected", d.prefix)
 			}
 		case "wait":
-			if d.wait, err = strconv.Atoi(query.Get(name)); err != nil || d.wait < 0 {
-				return fmt.Errorf("wait=%s in the store's DSN: a number of replicas expected", query.Get(name))
-			}
+			d.terms.wait, err = replicasOf(name, value)
+		case "replicas":
+			d.terms.replicas, err = replicasOf(name, value)
+		case "eviction":
+			d.eviction, err = evictionOf(value)
 		case "ca", "sentinel-user", "sentinel-password":
 		default:
-			return fmt.Errorf("the store's DSN has %q after the question mark: prefix, wait, ca, sentinel-user and sentinel-password are known", name)
+			return fmt.Errorf("the store's DSN has %q after the question mark: prefix, wait, replicas, eviction, ca, sentinel-user and sentinel-password are known", name)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return nil
+	return d.terms.check()
+}
+
+func replicasOf(name, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s=%s in the store's DSN: a number of replicas expected", name, value)
+	}
+	return n, nil
 }
 
 // Prefix begins the names of all keys of the store.

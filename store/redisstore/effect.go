@@ -73,7 +73,11 @@ func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation,
 		return store.Effect{}, store.Unavailable(errors.New("the invocation names no key: prepare it with the guard"))
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
+		since := s.server()
 		result, err := e.once(ctx, s, invocation, keys, args)
+		for _, c := range invocation.Candidates {
+			err = s.confirm(ctx, bucketOf(c.Scope.Digest), since, err)
+		}
 		err = s.notice(ctx, bucketOf(invocation.Candidates[0].Scope.Digest), err)
 		if !errors.Is(err, store.ErrIndeterminate) {
 			return result, err

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,10 +35,10 @@ func newDatabase(t testing.TB) *database {
 	return databaseOn(t, servicetest.Redis(t).Database(t))
 }
 
-// databaseOn is a store under a prefix of its own.
-func databaseOn(t testing.TB, dsn string) *database {
+// databaseOn is a store under a prefix of its own, whose DSN says more, such as &wait=1.
+func databaseOn(t testing.TB, dsn string, more ...string) *database {
 	t.Helper()
-	d := &database{TB: t, dsn: dsn + "?prefix=" + rand.Text() + ":", seen: map[machine.Digest]bool{}}
+	d := &database{TB: t, dsn: dsn + "?prefix=" + rand.Text() + ":" + strings.Join(more, ""), seen: map[machine.Digest]bool{}}
 	d.options.offset = func() time.Duration { return time.Duration(d.ahead.Load()) * time.Millisecond }
 	parsed, option, err := parse(d.dsn)
 	if err != nil {

@@ -1,9 +1,7 @@
 package redisstore
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
@@ -23,8 +21,11 @@ type member struct {
 	Identity
 	replica    bool
 	previous   string   // the history that its own one branched off from, when it was promoted
-	branchedAt string   // how far it had the previous one, as an offset
-	followers  []string // addresses of its replicas
+	branchedAt int64    // how far it had the previous one, as an offset
+	attached   int      // how many replicas it has
+	followers  []string // addresses of those that are online
+	version    string   // of Redis
+	eviction   string   // what is thrown away for want of memory
 }
 
 // memberOf reads the texts of INFO.
@@ -39,29 +40,34 @@ func memberOf(info string) (m member) {
 		case "master_replid2":
 			m.previous = value
 		case "second_repl_offset":
-			m.branchedAt = value
+			m.branchedAt, _ = strconv.ParseInt(value, 10, 64) // one that cannot be read shows nothing: it is before all others
 		case "role":
 			m.replica = value == "slave"
+		case "redis_version":
+			m.version = value
+		case "maxmemory_policy":
+			m.eviction = value
 		default:
-			if address, ok := followerOf(name, value); ok {
-				m.followers = append(m.followers, address)
-			}
+			m.follow(name, value)
 		}
 	}
 	return m
 }
 
-// followerOf reads a line such as slave0:ip=10.0.0.7,port=6379,state=online,offset=1234,lag=0.
-func followerOf(name, value string) (address string, ok bool) {
+// follow reads a line such as slave0:ip=10.0.0.7,port=6379,state=online,offset=1234,lag=0.
+func (m *member) follow(name, value string) {
 	if _, err := strconv.Atoi(strings.TrimPrefix(name, "slave")); err != nil || !strings.HasPrefix(name, "slave") {
-		return "", false
+		return
 	}
 	fields := map[string]string{}
 	for field := range strings.SplitSeq(value, ",") {
 		key, is, _ := strings.Cut(field, "=")
 		fields[key] = is
 	}
-	return net.JoinHostPort(fields["ip"], fields["port"]), fields["state"] == "online"
+	m.attached++
+	if fields["state"] == "online" {
+		m.followers = append(m.followers, net.JoinHostPort(fields["ip"], fields["port"]))
+	}
 }
 
 // hasAllOf reports whether a server that was promoted is shown to have everything that its predecessor had, which
@@ -71,90 +77,26 @@ func (m member) hasAllOf(predecessor member) bool {
 	return predecessor.replica && predecessor.ReplID == m.ReplID && predecessor.previous == m.previous && predecessor.branchedAt == m.branchedAt
 }
 
+// older reports whether a server lacks what is new in Redis 7.
+func (m member) older() bool {
+	major, _, _ := strings.Cut(m.version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 7
+}
+
 // suspect is a server which is not among those that an operator has accepted: it may have lost data, and
 // its keys do not show it. It is a [store.ErrLost].
 type suspect struct {
 	address string
 	id      Identity
+	unshown error // why it cannot be accepted by itself, if it was promoted
 }
 
 func (s *suspect) Error() string {
-	return fmt.Sprintf("%v, or may have: the Redis at %s is not the one that this store was made or accepted on (run id %s, replication id %s): it was restarted, replaced, restored or failed over. "+
-		"Nothing runs until an operator has looked and accepts it with `reprise store init --accept-loss`: see docs/operating.md", store.ErrLost, s.address, s.id.RunID, s.id.ReplID)
+	return fmt.Sprintf("%v, or may have: the Redis at %s is not the one that this store was made or accepted on (run id %s, replication id %s): it was restarted, replaced, restored or failed over, "+
+		"and cannot be shown to have everything (%v). Nothing runs until an operator has looked and accepts it with `reprise store init --accept-loss`: see docs/operating.md",
+		store.ErrLost, s.address, s.id.RunID, s.id.ReplID, s.unshown)
 }
 
 // Unwrap makes it a [store.ErrLost].
 func (s *suspect) Unwrap() error { return store.ErrLost }
-
-// greeting asks a server who it is, on a connection that nothing was sent on yet.
-type greeting struct {
-	conn net.Conn
-	in   *bufio.Reader
-}
-
-func (g greeting) close() {
-	if g.conn != nil {
-		_ = g.conn.Close() // nothing was asked of it that matters
-	}
-}
-
-// enter signs in.
-func (g greeting) enter(d DSN) error {
-	if password, ok := d.url.User.Password(); ok {
-		words := []string{"AUTH", password}
-		if user := d.url.User.Username(); user != "" {
-			words = []string{"AUTH", user, password}
-		}
-		if _, err := g.ask(words...); err != nil {
-			return err
-		}
-	}
-	if d.database == 0 {
-		return nil
-	}
-	_, err := g.ask("SELECT", strconv.Itoa(d.database))
-	return err
-}
-
-// replyError is an error reply.
-type replyError string
-
-func (e replyError) Error() string { return string(e) }
-
-// maxGreeting is how long a reply may be.
-const maxGreeting = 1 << 20
-
-// ask sends a command and returns a reply of one text. None is the empty text.
-func (g greeting) ask(words ...string) (string, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(words))
-	for _, w := range words {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
-	}
-	if _, err := io.WriteString(g.conn, b.String()); err != nil {
-		return "", err
-	}
-	line, err := g.in.ReadString('\n')
-	if err != nil || len(line) < 3 {
-		return "", fmt.Errorf("who are you: %q, %w", line, err)
-	}
-	kind, text := line[0], strings.TrimSpace(line[1:])
-	switch kind {
-	case '+', ':':
-		return text, nil
-	case '-':
-		return "", replyError(text)
-	case '$':
-		size, err := strconv.Atoi(text)
-		if err != nil || size > maxGreeting {
-			return "", fmt.Errorf("who are you: a reply of %q bytes", text)
-		}
-		if size < 0 {
-			return "", nil
-		}
-		value := make([]byte, size+2)
-		_, err = io.ReadFull(g.in, value)
-		return string(value[:size]), err
-	}
-	return "", fmt.Errorf("who are you: %q", line)
-}

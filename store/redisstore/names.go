@@ -31,7 +31,7 @@ func (n names) record(digest machine.Digest) string {
 // generation is that of a bucket: 16 bytes.
 func (n names) generation(b int) string { return n.bucket(b) + "generation" }
 
-// identities are those of the servers that are accepted, separated by spaces.
+// identities are those of the servers that are accepted, and on what terms others are: words, separated by spaces.
 func (n names) identities(b int) string { return n.bucket(b) + "identities" }
 
 // acts is a list of what operators did to the store, newest first.
@@ -39,6 +39,15 @@ func (n names) acts() string { return n.bucket(0) + "acts" }
 
 // secrets is a hash, from the version of a secret to what is known of it.
 func (n names) secrets() string { return n.bucket(0) + "secrets" }
+
+// replicas are those that were seen, as processes: run id and history of each, separated by spaces.
+func (n names) replicas() string { return n.bucket(0) + "replicas" }
+
+// confirmed is written after what replicas are to confirm.
+func (n names) confirmed(b int) string { return n.bucket(b) + "confirmed" }
+
+// making is there while somebody makes the store: its generation.
+func (n names) making() string { return n.bucket(0) + "making" }
 
 // abandoned is the index of a bucket.
 func (n names) abandoned(b int) string { return n.bucket(b) + "abandoned" }

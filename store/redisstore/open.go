@@ -40,6 +40,8 @@ type Store struct {
 	purged      atomic.Pointer[string] // where the last purge stopped
 	watchers    watchers
 	dialer      dialer
+	lanes       *[Buckets]lane // of what replicas are to confirm
+	older       bool           // one of the servers is older than Redis 7
 
 	mu      sync.RWMutex // read by commands under way
 	closed  bool
@@ -70,6 +72,12 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 	if err == nil && known == 0 {
 		err = fmt.Errorf("no store was made in this Redis under the prefix %q, or it has lost everything: if it is new, make one with `reprise store init --new`: %w", s.names.prefix, fs.ErrNotExist)
 	}
+	if err == nil {
+		err = s.whole(ctx)
+	}
+	if err == nil {
+		err = s.checkServers(ctx)
+	}
 	if err != nil {
 		client.Close()
 		return nil, err
@@ -84,7 +92,7 @@ func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {
 		options.offset = func() time.Duration { return 0 }
 	}
-	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory()}
+	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory(), lanes: new([Buckets]lane)}
 }
 
 func parse(dsn string) (d DSN, option rueidis.ClientOption, err error) {

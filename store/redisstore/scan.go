@@ -25,7 +25,7 @@ const scanStep = 1000
 // node is a server that has keys of its own.
 type node struct {
 	client rueidis.Client
-	run    string // another process has another order of its keys
+	member // another process, with another run id, has another order of its keys
 }
 
 // scan goes through all keys of records, server by server, each in its own order. A record that is there from its
@@ -88,19 +88,19 @@ func (s *Store) primaries(ctx context.Context) ([]node, error) {
 			if err != nil || m.replica {
 				m.RunID = ""
 			}
-			found <- node{client, m.RunID}
+			found <- node{client, m}
 		}()
 	}
 	var nodes []node
 	for range all {
-		if n := <-found; n.run != "" {
+		if n := <-found; n.RunID != "" {
 			nodes = append(nodes, n)
 		}
 	}
 	if len(nodes) == 0 {
 		return nil, store.Unavailable(fmt.Errorf("none of %d servers says that it is a primary", len(all)))
 	}
-	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.run, b.run) })
+	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.RunID, b.RunID) })
 	return nodes, nil
 }
 
@@ -141,7 +141,7 @@ func (sc *scan) advance(cursor uint64) {
 func (sc *scan) servers() string {
 	sum := sha256.New()
 	for _, n := range sc.nodes {
-		sum.Write([]byte(n.run + "\n"))
+		sum.Write([]byte(n.RunID + "\n"))
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:8])
 }

@@ -56,18 +56,19 @@ func (s *Store) changeSecrets(ctx context.Context, change func([]store.Secret, m
 	}
 	defer s.leave()
 	for {
+		since := s.server()
 		known, now, err := s.readSecrets(ctx)
 		if err != nil {
 			return err
 		}
 		secret, err := change(known, now)
 		if err != nil || secret == nil {
-			return err
+			return s.confirm(ctx, 0, since, err) // another process may have just added it
 		}
 		done, err := s.scripts.secret.Exec(ctx, s.client, []string{s.names.secrets()},
 			[]string{strconv.Itoa(len(known)), strconv.FormatUint(uint64(secret.Version), 10), rueidis.BinaryString(packSecret(*secret))}).AsInt64()
 		if err != nil || done == 1 {
-			return sent(ctx, err)
+			return s.confirm(ctx, 0, since, sent(ctx, err))
 		}
 	}
 }

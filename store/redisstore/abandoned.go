@@ -39,7 +39,7 @@ func (l *listing) chooseIndexed(ctx context.Context, place *place) (more bool, e
 	if err != nil {
 		return false, err
 	}
-	glances, err := l.store.glance(ctx, digests, append(storedAs(nil), void)...)
+	glances, err := l.store.glance(ctx, digests, storedAs(nil)...)
 	if err == nil {
 		err = l.store.removeStale(ctx, glances)
 	}

@@ -28,10 +28,10 @@ func (s *Store) decide(ctx context.Context, command machine.Command) (machine.Re
 	if reason := command.Invalid(); reason != "" {
 		// Nothing is sent for it; but it is answered with the store's time like any other.
 		command = machine.Inspect{Scope: command.Target()}
-		r, err := s.load(ctx, newTarget(s, command), nil)
+		r, err := s.load(ctx, newTarget(s, command.Target().Digest), nil)
 		return machine.Reply{Outcome: machine.Invalid, At: r.now, Reason: reason}, err
 	}
-	t := newTarget(s, command)
+	t := newTarget(s, command.Target().Digest)
 	if t.generation == (machine.Generation{}) {
 		return machine.Reply{}, lostBucket(t.bucket)
 	}
@@ -42,20 +42,6 @@ func (s *Store) decide(ctx context.Context, command machine.Command) (machine.Re
 		}
 	}
 	return s.step(ctx, t, ofGeneration(command, t.generation))
-}
-
-// target is the record that a command is about.
-type target struct {
-	digest     machine.Digest
-	bucket     int
-	generation machine.Generation
-	keys       []string // of the record and of its bucket's generation
-}
-
-func newTarget(s *Store, command machine.Command) target {
-	digest := command.Target().Digest
-	bucket := bucketOf(digest)
-	return target{digest, bucket, s.generation(bucket), []string{s.names.record(digest), s.names.generation(bucket)}}
 }
 
 // ofGeneration returns the command with the generation that its record is to carry.
@@ -75,16 +61,21 @@ func ofGeneration(command machine.Command, g machine.Generation) machine.Command
 // time is that of the load: the record is still the same at the swap, so that what was decided at the one
 // holds at the other.
 func (s *Store) step(ctx context.Context, t target, command machine.Command) (machine.Reply, error) {
+	fresh := newFresh(command)
 	for {
-		found, err := s.load(ctx, t, maker(command))
+		found, err := s.claim(ctx, t, fresh)
 		if err != nil {
+			if fresh != nil {
+				s.held.drop(t.digest) // there may be another record of the same claim
+			}
 			return machine.Reply{}, err
 		}
-		next, reply := machine.Step(found.record, command, found.now.Time())
 		if found.made {
-			s.held.put(next, found.now)
-			return reply, nil
+			fresh.born(found.birth)
+			s.held.put(fresh.record, found.birth, fresh.packed)
+			return fresh.reply, nil
 		}
+		next, reply := machine.Step(found.record, command, found.now.Time())
 		if next == found.record {
 			s.met(ctx, t, found, reply)
 			return reply, nil
@@ -98,32 +89,9 @@ func (s *Store) step(ctx context.Context, t target, command machine.Command) (ma
 	}
 }
 
-// anyBirth stands for the birth of a record of which only the server will know it: instants are stored as
-// counted from it.
-const anyBirth = machine.Instant(1) << 50
-
-// maker returns the record that a claim makes where there is none, nil for other commands, and for claims
-// whose bounds only the store's time can judge.
-func maker(command machine.Command) *machine.Record {
-	var c machine.Claim
-	switch command := command.(type) {
-	case machine.Claim:
-		c = command
-	case machine.Begin:
-		c = command.Claim
-	default:
-		return nil
-	}
-	if c.CreateBefore != 0 || c.CreateFrom != 0 {
-		return nil
-	}
-	made, _ := machine.Step(nil, command, anyBirth.Time())
-	return made
-}
-
 // found is what a load has found.
 type found struct {
-	record *machine.Record // nil if there is none, or a void one
+	record *machine.Record // nil if there is none
 	birth  machine.Instant
 	packed []byte // as it is there; nil if there is none
 	made   bool   // by this load
@@ -131,11 +99,10 @@ type found struct {
 }
 
 // load reads the record of a target. If there is none it makes one, if it is given one.
-func (s *Store) load(ctx context.Context, t target, fresh *machine.Record) (found, error) {
+func (s *Store) load(ctx context.Context, t target, fresh *fresh) (found, error) {
 	args := []string{string(t.generation[:])}
 	if fresh != nil {
-		packed, life := pack(fresh, fresh.Claimed)
-		args = append(args, rueidis.BinaryString(packed), strconv.FormatInt(life, 10))
+		args = append(args, rueidis.BinaryString(fresh.packed), nominal)
 	}
 	message, err := s.scripts.load.Exec(ctx, s.client, t.keys, args).ToMessage()
 	switch {
@@ -151,9 +118,15 @@ func (s *Store) load(ctx context.Context, t target, fresh *machine.Record) (foun
 		if n == replyLost {
 			return found{}, lostBucket(t.bucket)
 		}
-		return found{made: true, now: s.instant(n - nominalLife)}, nil
+		return madeAt(s.instant(n)), nil
 	}
 	return s.read(ctx, t, message)
+}
+
+// madeAt is what a claim has made whose key expires at an instant.
+func madeAt(expiry machine.Instant) found {
+	birth := expiry - nominalLife*1000
+	return found{made: true, birth: birth, now: birth}
 }
 
 // read reads the reply of a load that made nothing.
@@ -162,30 +135,28 @@ func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage
 	if err != nil {
 		return f, unread(ctx, err)
 	}
-	number := func(i int) int64 {
-		n, failure := parts[i].AsInt64()
-		if failure != nil {
-			err = unread(ctx, failure)
-		}
-		return n
-	}
 	if len(parts) == 2 {
-		f.now = s.instant(number(1))
-		return f, err
+		now, err := parts[1].AsInt64()
+		return found{now: s.instant(now)}, unread(ctx, err)
 	}
-	expiry, left := number(1), number(2)
-	if err != nil {
-		return f, err
-	}
-	f.now = s.instant(expiry - left)
-	text, err := parts[0].ToString()
+	packed, err := parts[0].AsBytes()
 	if err != nil {
 		return f, unread(ctx, err)
 	}
-	f.packed = []byte(text)
-	if !tagged(f.packed, t.generation) {
-		return f, nil // void
+	return s.understand(ctx, t, packed, parts[1], parts[2])
+}
+
+// understand reads a record, of which the key's expiry and what is left until then were told with it.
+func (s *Store) understand(ctx context.Context, t target, packed []byte, expires, remains rueidis.RedisMessage) (f found, err error) {
+	expiry, err := expires.AsInt64()
+	if err != nil {
+		return f, unread(ctx, err)
 	}
+	left, err := remains.AsInt64()
+	if err != nil {
+		return f, unread(ctx, err)
+	}
+	f.now, f.packed = s.instant(expiry-left), packed
 	if f.record, f.birth, err = unpack(t.digest, f.packed, t.generation, s.instant(expiry)); err != nil {
 		return f, store.Corrupt(t.digest, err)
 	}
@@ -195,8 +166,10 @@ func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage
 // swap writes what a record became, or deletes it, and reports whether it was still the one that was found.
 func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Record) (bool, error) {
 	args := []string{string(t.generation[:]), string(identifyingPart(f.packed)), "", ""}
+	var packed []byte
 	if next != nil {
-		packed, life := pack(next, f.birth)
+		var life int64
+		packed, life = pack(next, f.birth)
 		args[2], args[3] = rueidis.BinaryString(packed), strconv.FormatInt(s.milliseconds(f.birth)+life, 10)
 	}
 	keys := t.keys
@@ -214,7 +187,7 @@ func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Recor
 		s.watchers.wake(t.digest)
 	}
 	if n == 1 && next != nil && (next.State == machine.Claimed || next.State == machine.Executing) {
-		s.held.put(next, f.birth)
+		s.held.put(next, f.birth, packed)
 	} else {
 		s.held.drop(t.digest)
 	}

@@ -157,14 +157,6 @@ func (i inspector) rosterOf(g greeting) (roster, error) {
 	return roster{}, err
 }
 
-// generation returns that of a bucket as this process knows it, zero if there is none.
-func (s *Store) generation(b int) machine.Generation {
-	if g := s.generations[b].Load(); g != nil {
-		return *g
-	}
-	return machine.Generation{}
-}
-
 // notice draws its conclusions from the error of a command on a bucket, and returns what is behind it.
 func (s *Store) notice(ctx context.Context, bucket int, err error) error {
 	if errors.Is(err, store.ErrLost) {
@@ -181,16 +173,6 @@ func (s *Store) relearn(ctx context.Context, bucket int) {
 		return // missing, or not to be had now: the next command finds out
 	}
 	_, _ = s.readGenerations(ctx) // an act is about all buckets
-}
-
-// learn keeps a generation, and reports whether it is one.
-func (s *Store) learn(bucket int, value []byte) bool {
-	var g machine.Generation
-	if copy(g[:], value) != len(g) || len(value) != len(g) {
-		return false
-	}
-	s.generations[bucket].Store(&g)
-	return true
 }
 
 var _ store.Store = (*Store)(nil)

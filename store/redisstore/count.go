@@ -1,8 +1,8 @@
 package redisstore
 
 import (
+	"bytes"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -79,7 +79,8 @@ func (s *Store) countOn(ctx context.Context, n node, limit int, counts *store.Co
 
 // sample returns the records among at least limit of a server's keys, and what share of all keys these are.
 func (s *Store) sample(ctx context.Context, n node, limit int) (records []machine.Digest, share float64, err error) {
-	found, keys := map[machine.Digest]bool{}, 0
+	var found sighted
+	keys := 0
 	for cursor := uint64(0); keys < limit; {
 		entry, err := n.client.Do(ctx, n.client.B().Scan().Cursor(cursor).Count(scanStep).Build()).AsScanEntry()
 		if err != nil {
@@ -87,14 +88,18 @@ func (s *Store) sample(ctx context.Context, n node, limit int) (records []machin
 		}
 		keys += len(entry.Elements)
 		for _, key := range entry.Elements {
-			if digest, ok := s.names.digestOf(key); ok {
-				found[digest] = true
-			}
+			s.sight(&found, key)
 		}
 		if cursor = entry.Cursor; cursor == 0 {
-			return slices.Collect(maps.Keys(found)), 1, nil
+			return unique(found.records), 1, nil
 		}
 	}
 	size, err := n.client.Do(ctx, n.client.B().Dbsize().Build()).AsInt64()
-	return slices.Collect(maps.Keys(found)), float64(keys) / float64(max(size, int64(keys)+1)), unread(ctx, err)
+	return unique(found.records), float64(keys) / float64(max(size, int64(keys)+1)), unread(ctx, err)
+}
+
+// unique returns digests without repetition, in their order.
+func unique(digests []machine.Digest) []machine.Digest {
+	slices.SortFunc(digests, func(a, b machine.Digest) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(digests)
 }

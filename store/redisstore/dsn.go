@@ -161,7 +161,7 @@ func (d DSN) String() string {
 func (d DSN) options() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
 		InitAddress: d.hosts, SelectDB: d.database, ForceSingleClient: d.topology == "",
-		DisableRetry: true, DisableCache: true, ClientName: "reprise",
+		DisableRetry: true, DisableCache: true, ClientName: "reprise", MaxFlushDelay: flushDelay,
 		Dialer: net.Dialer{Timeout: 5 * time.Second},
 	}
 	if d.url.User != nil {
@@ -200,3 +200,7 @@ func (d DSN) tls() (*tls.Config, error) {
 	}
 	return config, nil
 }
+
+// flushDelay is for how long commands of concurrent callers are collected, so that fewer writes to the connection carry
+// them. A lone caller does not wait.
+const flushDelay = 20 * time.Microsecond

@@ -29,7 +29,7 @@ type effectCall struct {
 // run makes the effect, unless there is a record that says otherwise. One that was given up is taken over.
 func (c *effectCall) run(ctx context.Context) (store.Effect, machine.Reply, error) {
 	begin := c.invocation.Begin(c.candidate, 0)
-	c.target = newTarget(c.store, begin)
+	c.target = newTarget(c.store, begin.Scope.Digest)
 	if reason := c.invalid(begin); reason != "" {
 		return c.answered(nil, machine.Reply{Outcome: machine.Invalid, Reason: reason})
 	}
@@ -113,18 +113,26 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 	if len(f.packed) > 0 {
 		known, expiry = string(identifyingPart(f.packed)), strconv.FormatInt(c.store.milliseconds(f.birth)+nominalLife, 10)
 	}
-	refusedBefore, refusedAfter := tailAround(refused, at)
-	abandonedBefore, abandonedAfter := tailAround(abandoned, at)
-	args := append([]string{
-		string(c.target.generation[:]), known,
-		string(appendHead(nil, begun.State, begun)), string(appendClaim(nil, begun, f.birth)), string(appendTail(nil, begun, at)), nominal, expiry,
-		string(appendHead(nil, completed.State, completed)[2:]), string(appendTail(nil, completed, at)), lasts(v.Remember),
-		string(refusedBefore), string(refusedAfter), lasts(v.Retryable), string(abandonedBefore), string(abandonedAfter),
-		c.bound(begin.CreateBefore), c.bound(begin.CreateFrom),
-	}, c.args...)
+	executing, _ := pack(begun, f.birth)
+	args := []string{string(c.target.generation[:]), known, string(executing), nominal, expiry}
+	for _, outcome := range []struct {
+		record *machine.Record
+		life   string
+	}{{completed, lasts(v.Remember)}, {refused, lasts(v.Retryable)}, {abandoned, ""}} {
+		args = append(append(args, formAround(outcome.record, f.birth)...), outcome.life)
+	}
+	args = append(append(args, c.bound(begin.CreateBefore), c.bound(begin.CreateFrom)), c.args...)
 	keys := append(c.target.keys[:len(c.target.keys):len(c.target.keys)], c.store.names.abandoned(c.target.bucket))
 	message, err := c.effect.script.Exec(ctx, c.store.client, append(keys, c.keys...), args).ToMessage()
 	return message, sent(ctx, err)
+}
+
+// formAround returns the stored form of a finished record in three parts: before the moment, which is the age that only
+// the script will know, before what it will know too, which is a reason or the data of an answer, and the rest.
+func formAround(r *machine.Record, birth machine.Instant) []string {
+	p := newPacking(r, birth)
+	p.flags |= flagAged
+	return []string{string(p.front(nil)), string(p.endings(nil)), string(p.last(nil))}
 }
 
 // lasts writes how long a record stays that is remembered for d, as the script takes it.

@@ -97,7 +97,7 @@ func TestFailoverAfterDeath(t *testing.T) {
 	want(t, s, machine.CompletedNow, completion(answered, "answer"))
 
 	master := group.Master()
-	key := d.names.record(answered.Scope.Digest)
+	key := d.record(answered.Scope.Digest)
 	eventually(t, func() error { // the replica has the answer; it could be lost otherwise
 		here, there := fmt.Sprint(master.Do("GET", key)), fmt.Sprint(group.Replicas()[0].Do("GET", key))
 		if here != there {

@@ -17,37 +17,28 @@ func (s *Store) finish(ctx context.Context, t target, command machine.Command) (
 		return reply, false, nil
 	}
 	// What is decided here does not depend on the time; what is written counts from it.
-	at := held.birth
-	next, reply := machine.Step(held.record, command, at.Time())
-	if !reply.Outcome.Applied() {
+	next, reply := machine.Step(held.record, command, held.birth.Time())
+	if !reply.Outcome.Applied() || !fades(next.State, !next.RememberUntil.IsZero()) {
 		return reply, false, nil
 	}
-	life := ""
-	if fades(next.State, !next.RememberUntil.IsZero()) {
-		life = strconv.FormatInt(livesOn(next.RememberUntil.Sub(at)), 10)
-	}
-	tail := appendTail(make([]byte, 0, 64+len(next.Response.Data)), next, at)
-	keys := t.keys
-	if next.State == machine.Abandoned {
-		keys = append(keys[:len(keys):len(keys)], s.names.abandoned(t.bucket))
-	}
-	age, err := s.scripts.finish.Exec(ctx, s.client, keys, []string{
-		string(t.generation[:]), string(appendHead(nil, held.record.State, held.record)[1:]),
-		string(appendHead(nil, next.State, next)), rueidis.BinaryString(tail), life,
-		strconv.FormatInt(s.milliseconds(at)+nominalLife, 10), nominal,
+	packed, _ := pack(next, held.birth)
+	life := livesOn(next.RememberUntil.Sub(held.birth))
+	expiry, err := s.scripts.finish.Exec(ctx, s.client, t.keys, []string{
+		string(t.generation[:]), rueidis.BinaryString(identifyingPart(held.packed)[1:]),
+		rueidis.BinaryString(packed), strconv.FormatInt(life, 10),
 	}).AsInt64()
 	switch {
 	case err != nil:
 		return machine.Reply{}, true, sent(ctx, err)
-	case age == replyLost:
+	case expiry == replyLost:
 		return machine.Reply{}, true, lostBucket(t.bucket)
 	}
 	s.held.drop(t.digest)
-	if age == replyMoved {
+	if expiry == replyMoved {
 		return machine.Reply{}, false, nil
 	}
 	s.watchers.wake(t.digest)
-	_, reply = machine.Step(held.record, command, (held.birth + machine.Instant(age*1000)).Time())
+	shift(s.instant(expiry-life)-held.birth, &reply.At, &reply.Finished, &reply.WindowEnd, &reply.RememberUntil)
 	return reply, true, nil
 }
 

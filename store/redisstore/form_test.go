@@ -39,7 +39,7 @@ func anyRecord(t *rapid.T, birth machine.Instant) *machine.Record {
 		r.Owner, r.Nonce = machine.Digest(bytes("owner", 32)), machine.Nonce(bytes("nonce", 16))
 	}
 	if some("response set") {
-		r.Response = machine.NewResponse("text/1", rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "data"))
+		r.Response = machine.NewResponse(rapid.SampledFrom([]string{"text/1", "raw/1", "http/1"}).Draw(t, "codec"), rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "data"))
 		r.Response.NotKept, r.Response.Sealed = some("not kept"), rapid.SampledFrom([]string{"", "key 1"}).Draw(t, "sealed")
 		if some("digest of something else") {
 			r.Response.Digest = machine.Digest(bytes("digest", 32))

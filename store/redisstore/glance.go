@@ -20,9 +20,6 @@ type glance struct {
 	size    int64
 }
 
-// void stands for the state of records of another generation.
-const void = machine.Absent
-
 // glanceSize is how much of a record is read to judge it.
 const glanceSize = 1024
 
@@ -40,7 +37,7 @@ func (s *Store) glance(ctx context.Context, digests []machine.Digest, states ...
 }
 
 func (s *Store) glanceAt(ctx context.Context, digest machine.Digest, wanted string) (g glance, err error) {
-	g.target = newTarget(s, machine.Inspect{Scope: machine.Scope{Digest: digest}})
+	g.target = newTarget(s, digest)
 	message, err := s.scripts.peek.Exec(ctx, s.client, g.keys, []string{
 		string(g.generation[:]), wanted, strconv.Itoa(glanceSize),
 	}).ToMessage()
@@ -88,7 +85,7 @@ func (g *glance) judge(err error) error {
 	return err
 }
 
-// state is that of a record that was looked at, absent if there is none or it is void.
+// state is that of a record that was looked at, absent if there is none.
 func (g *glance) state() machine.State {
 	state, _ := g.record.Judge(g.now)
 	return state

@@ -24,9 +24,7 @@ type database struct {
 	names   names
 	ahead   atomic.Int64 // of the server's clock, in milliseconds
 
-	mu   sync.Mutex
-	seen map[machine.Digest]bool
-	keys []string // of the records that were seen
+	mu sync.Mutex // of advance
 }
 
 // newDatabase is a store on a database that nobody else uses.
@@ -38,7 +36,7 @@ func newDatabase(t testing.TB) *database {
 // databaseOn is a store under a prefix of its own, whose DSN says more, such as &wait=1.
 func databaseOn(t testing.TB, dsn string, more ...string) *database {
 	t.Helper()
-	d := &database{TB: t, dsn: dsn + "?prefix=" + rand.Text() + ":" + strings.Join(more, ""), seen: map[machine.Digest]bool{}}
+	d := &database{TB: t, dsn: dsn + "?prefix=" + rand.Text() + ":" + strings.Join(more, "")}
 	d.options.offset = func() time.Duration { return time.Duration(d.ahead.Load()) * time.Millisecond }
 	parsed, option, err := parse(d.dsn)
 	if err != nil {
@@ -59,12 +57,14 @@ func databaseOn(t testing.TB, dsn string, more ...string) *database {
 // advance moves the store's clock. What has an end comes nearer to it by as much, and so was born earlier by as
 // much on the server's clock.
 func (d *database) advance(by time.Duration) {
+	d.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	ms := int64((by + time.Millisecond - 1) / time.Millisecond)
 	d.ahead.Add(ms)
+	keys := d.records()
 	var ask, move rueidis.Commands
-	for _, key := range d.keys {
+	for _, key := range keys {
 		ask = append(ask, d.client.B().Pexpiretime().Key(key).Build())
 	}
 	for i, end := range d.client.DoMulti(context.Background(), ask...) {
@@ -73,7 +73,7 @@ func (d *database) advance(by time.Duration) {
 			d.Fatal(err)
 		}
 		if at > 0 {
-			move = append(move, d.client.B().Pexpireat().Key(d.keys[i]).MillisecondsTimestamp(at-ms).Build())
+			move = append(move, d.client.B().Pexpireat().Key(keys[i]).MillisecondsTimestamp(at-ms).Build())
 		}
 	}
 	for _, moved := range d.client.DoMulti(context.Background(), move...) {
@@ -83,25 +83,37 @@ func (d *database) advance(by time.Duration) {
 	}
 }
 
-// note remembers which records there may be.
-func (d *database) note(digest machine.Digest) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.seen[digest] {
-		d.seen[digest] = true
-		d.keys = append(d.keys, d.names.record(digest))
+// records returns the keys of all records, void ones too.
+func (d *database) records() (keys []string) {
+	d.Helper()
+	nodes, err := (&Store{client: d.client}).primaries(context.Background())
+	if err != nil {
+		d.Fatal(err)
 	}
+	for _, n := range nodes {
+		for cursor := uint64(0); ; {
+			entry, err := n.client.Do(context.Background(), n.client.B().Scan().Cursor(cursor).Match(d.names.records()).Count(10_000).Build()).AsScanEntry()
+			if err != nil {
+				d.Fatal(err)
+			}
+			keys = append(keys, entry.Elements...)
+			if cursor = entry.Cursor; cursor == 0 {
+				break
+			}
+		}
+	}
+	return keys
 }
 
-// noted is a store whose records the clock of the database can age.
-type noted struct {
-	*Store
-	d *database
-}
-
-func (n noted) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
-	n.d.note(command.Target().Digest)
-	return n.Store.Apply(ctx, command)
+// record returns the key of a record that is there, empty if there is none.
+func (d *database) record(digest machine.Digest) string {
+	d.Helper()
+	for _, key := range d.records() {
+		if strings.HasSuffix(key, string(digest[:])) {
+			return key
+		}
+	}
+	return ""
 }
 
 // open opens a store that is closed at the end of the test.

@@ -88,7 +88,7 @@ func TestAbandonedEffectsAreIndexed(t *testing.T) {
 func TestClaimsIndexInterruptedExecutions(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	s := noted{d.open(), d}
+	s := d.open()
 	for name, claim := range map[string]func(b machine.Begin) machine.Command{
 		"a claim": func(b machine.Begin) machine.Command { return anotherCaller(b).Claim },
 		"a begin": func(b machine.Begin) machine.Command { return anotherCaller(b) },
@@ -101,17 +101,17 @@ func TestClaimsIndexInterruptedExecutions(t *testing.T) {
 		if d.inIndex(begin.Scope.Digest) {
 			t.Error("in the index before it was met")
 		}
-		want(t, s.Store, machine.RecoveryRequired, claim(begin))
+		want(t, s, machine.RecoveryRequired, claim(begin))
 		if !d.inIndex(begin.Scope.Digest) {
 			t.Errorf("not in the index after %s", name)
 		}
 		d.do("DEL", d.names.abandoned(bucketOf(begin.Scope.Digest)))
-		want(t, s.Store, machine.RecoveryRequired, claim(begin))
+		want(t, s, machine.RecoveryRequired, claim(begin))
 		if d.inIndex(begin.Scope.Digest) {
 			t.Error("the same process added it twice")
 		}
 		want(t, d.open(), machine.RecoveryRequired, claim(begin))
-		want(t, s.Store, machine.SettledNow, settlement(begin, 1, true))
+		want(t, s, machine.SettledNow, settlement(begin, 1, true))
 		if d.inIndex(begin.Scope.Digest) {
 			t.Error("in the index after it was settled")
 		}
@@ -122,7 +122,7 @@ func TestClaimsIndexInterruptedExecutions(t *testing.T) {
 func TestStaleEntriesAreRemoved(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
-	s := noted{d.open(), d}
+	s := d.open()
 	completed, renewed, gone, void, abandoned := newBegin(), newBegin(), newBegin(), newBegin(), newBegin()
 	for _, b := range []machine.Begin{completed, renewed, gone, void, abandoned} {
 		if _, err := s.Apply(t.Context(), b); err != nil {
@@ -131,17 +131,17 @@ func TestStaleEntriesAreRemoved(t *testing.T) {
 	}
 	d.advance(completed.Lease)
 	for _, b := range []machine.Begin{completed, renewed} {
-		want(t, s.Store, machine.RecoveryRequired, anotherCaller(b))
+		want(t, s, machine.RecoveryRequired, anotherCaller(b))
 	}
 	for _, b := range []machine.Begin{gone, void, abandoned} {
-		want(t, s.Store, machine.Failed, unknownFailure(b))
+		want(t, s, machine.Failed, unknownFailure(b))
 	}
-	want(t, s.Store, machine.CompletedNow, completion(completed, "late"))
-	want(t, s.Store, machine.Renewed, machine.Renew{Hold: completion(renewed, "").Hold, Lease: time.Hour})
-	d.do("DEL", d.names.record(gone.Scope.Digest))
-	d.do("SETRANGE", d.names.record(void.Scope.Digest), "2", "elsewhen")
+	want(t, s, machine.CompletedNow, completion(completed, "late"))
+	want(t, s, machine.Renewed, machine.Renew{Hold: completion(renewed, "").Hold, Lease: time.Hour})
+	d.do("DEL", d.record(gone.Scope.Digest))
+	d.do("RENAME", d.record(void.Scope.Digest), d.names.record(void.Scope.Digest, machine.Generation{1, 2, 3, 4}))
 
-	page, err := s.Store.List(t.Context(), store.Filter{States: []machine.State{machine.Abandoned}}, "", 100)
+	page, err := s.List(t.Context(), store.Filter{States: []machine.State{machine.Abandoned}}, "", 100)
 	if err != nil || len(page.Records) != 1 || page.Records[0].Scope.Digest != abandoned.Scope.Digest || len(page.Unreadable) > 0 {
 		t.Errorf("%+v, %v; want the one that is abandoned", page, err)
 	}

@@ -211,13 +211,13 @@ func TestUnreadableRecordsAreListed(t *testing.T) {
 	s := d.open()
 	begins := d.answer(s, 3, strings.Repeat("x", 2*glanceSize))
 	cut, newer, fine := begins[0], begins[1], begins[2]
-	name := d.names.record(cut.Scope.Digest)
+	name := d.record(cut.Scope.Digest)
 	text, err := d.do("GETRANGE", name, "0", "99").ToString()
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.do("SET", name, text, "KEEPTTL")
-	d.do("SETRANGE", d.names.record(newer.Scope.Digest), "0", "\x02")
+	d.do("SETRANGE", d.record(newer.Scope.Digest), "0", string(rune(2<<formShift)))
 	for _, b := range []machine.Begin{cut, newer} {
 		d.do("ZADD", d.names.abandoned(bucketOf(b.Scope.Digest)), "0", string(b.Scope.Digest[:]))
 	}

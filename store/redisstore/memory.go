@@ -18,6 +18,7 @@ type memoryShard struct {
 type heldRecord struct {
 	record *machine.Record
 	birth  machine.Instant
+	packed []byte // as it was written
 }
 
 // shardLimit bounds the records of a shard. A record is about half a kilobyte.
@@ -33,7 +34,7 @@ func newMemory() memory {
 
 func (m memory) shard(d machine.Digest) *memoryShard { return &m.shards[d[31]%64] }
 
-func (m memory) put(r *machine.Record, birth machine.Instant) {
+func (m memory) put(r *machine.Record, birth machine.Instant, packed []byte) {
 	s := m.shard(r.Scope.Digest)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +44,7 @@ func (m memory) put(r *machine.Record, birth machine.Instant) {
 		}
 		delete(s.records, old)
 	}
-	s.records[r.Scope.Digest] = heldRecord{r, birth}
+	s.records[r.Scope.Digest] = heldRecord{r, birth, packed}
 }
 
 func (m memory) get(digest machine.Digest) (heldRecord, bool) {

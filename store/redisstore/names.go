@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -23,9 +24,18 @@ type names struct{ prefix string }
 
 func (n names) bucket(b int) string { return n.prefix + bucketTag(b) + ":" }
 
-// record is a packed record. The digest is not spelled out: names take memory too.
-func (n names) record(digest machine.Digest) string {
-	return n.bucket(bucketOf(digest)) + "r:" + string(digest[:])
+// tagSize is how much of the generation of its bucket the key of a record carries. A record with another one is void:
+// nobody asks for its key.
+const tagSize = 4
+
+// record is a packed record of a generation. Neither tag nor digest is spelled out: names take memory too.
+func (n names) record(digest machine.Digest, g machine.Generation) string {
+	return n.recordsOf(bucketOf(digest), g) + string(digest[:])
+}
+
+// recordsOf is how the keys of the records of a bucket begin.
+func (n names) recordsOf(b int, g machine.Generation) string {
+	return n.bucket(b) + "r" + string(g[:tagSize])
 }
 
 // generation is that of a bucket: 16 bytes.
@@ -62,12 +72,15 @@ func (n names) swept() string { return n.bucket(0) + "swept" }
 func (n names) sweeping() string { return n.bucket(0) + "sweeping" }
 
 // records is what the names of all records match.
-func (n names) records() string { return n.prefix + "{????}:r:*" }
+func (n names) records() string {
+	return n.prefix + "{????}:r" + strings.Repeat("?", tagSize+len(machine.Digest{}))
+}
 
-// digestOf reads a record's digest out of its key.
-func (n names) digestOf(key string) (digest machine.Digest, ok bool) {
-	if len(key) > len(digest) {
-		copy(digest[:], key[len(key)-len(digest):])
+// recordOf reads a record's digest and the tag of its generation out of its key.
+func (n names) recordOf(key string) (digest machine.Digest, g machine.Generation, ok bool) {
+	if at := len(key) - len(digest); at >= tagSize {
+		copy(digest[:], key[at:])
+		copy(g[:], key[at-tagSize:at])
 	}
-	return digest, key == n.record(digest)
+	return digest, g, key == n.record(digest, g)
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -33,8 +32,10 @@ type Store struct {
 	client      rueidis.Client
 	names       names
 	scripts     scripts
+	transaction transaction
+	scripted    bool // claims are scripts: the server is older than 7.0
 	offset      func() time.Duration
-	generations [Buckets]atomic.Pointer[machine.Generation] // nil where there is none
+	buckets     [Buckets]atomic.Pointer[bucket] // nil where there is none
 	held        memory
 	meetings    meetings
 	purged      atomic.Pointer[string] // where the last purge stopped
@@ -92,7 +93,7 @@ func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {
 		options.offset = func() time.Duration { return 0 }
 	}
-	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), offset: options.offset, held: newMemory(), lanes: new([Buckets]lane)}
+	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), transaction: newTransaction(client), offset: options.offset, held: newMemory(), lanes: new([Buckets]lane)}
 }
 
 func parse(dsn string) (d DSN, option rueidis.ClientOption, err error) {

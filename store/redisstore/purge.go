@@ -57,19 +57,22 @@ func (s *Store) purge(ctx context.Context, limit int) (deleted int, err error) {
 
 // purgeStep deletes what is due at a scan's place, which it leaves when nothing is left there.
 func (s *Store) purgeStep(ctx context.Context, sc *scan, limit int) (int, error) {
-	digests, next, err := sc.peek(ctx, scanStep)
+	here, next, err := sc.look(ctx, scanStep)
 	if err != nil {
 		return 0, err
 	}
-	glances, err := s.glance(ctx, digests, machine.Claimed, void)
+	glances, err := s.glance(ctx, here.records, machine.Claimed)
 	if err != nil {
 		return 0, err
 	}
-	var due []*glance
+	var due []func(context.Context) (bool, error)
 	for i := range glances {
-		if g := &glances[i]; g.there && !g.damaged && formOf(g.packed) == form && g.state() == machine.Absent {
-			due = append(due, g)
+		if g := &glances[i]; g.there && !g.damaged && g.state() == machine.Absent {
+			due = append(due, func(ctx context.Context) (bool, error) { return s.swap(ctx, g.target, g.found, nil) })
 		}
+	}
+	for _, t := range here.void {
+		due = append(due, func(ctx context.Context) (bool, error) { return s.drop(ctx, t) })
 	}
 	if len(due) <= limit {
 		sc.advance(next)
@@ -77,11 +80,20 @@ func (s *Store) purgeStep(ctx context.Context, sc *scan, limit int) (int, error)
 	due = due[:min(len(due), limit)]
 	var deleted atomic.Int64
 	err = each(ctx, len(due), func(ctx context.Context, i int) error {
-		done, err := s.swap(ctx, due[i].target, due[i].found, nil)
+		done, err := due[i](ctx)
 		if done {
 			deleted.Add(1)
 		}
 		return err
 	})
 	return int(deleted.Load()), err
+}
+
+// drop deletes a void record, and reports whether it was still there.
+func (s *Store) drop(ctx context.Context, t target) (bool, error) {
+	n, err := s.scripts.drop.Exec(ctx, s.client, t.keys, []string{string(t.generation[:])}).AsInt64()
+	if err == nil && n == replyLost {
+		return false, lostBucket(t.bucket)
+	}
+	return n == 1, sent(ctx, err)
 }

@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 				return storetest.Harness{
 					Open: func() (store.Store, error) {
 						s, err := Open(t.Context(), d.dsn, d.options)
-						return noted{s, d}, err
+						return whole{s}, err
 					},
 					Advance: d.advance,
 					Fades:   true,
@@ -37,15 +37,17 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// List is [Store.List] where no server is replaced and nothing else keeps a listing from being complete: the suite
-// compares complete ones.
-func (n noted) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+// whole is a store whose listings are complete: the suite compares them.
+type whole struct{ *Store }
+
+// List is [Store.List] where no server is replaced and nothing else keeps a listing from being complete.
+func (w whole) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
 	if cursor == "" {
-		if err := n.sweep(ctx, func(time.Duration) bool { return true }); err != nil {
+		if err := w.sweep(ctx, func(time.Duration) bool { return true }); err != nil {
 			return store.Page{}, err
 		}
 	}
-	page, err := n.Store.List(ctx, filter, cursor, limit)
+	page, err := w.Store.List(ctx, filter, cursor, limit)
 	page.Partial = false
 	return page, err
 }

@@ -113,20 +113,45 @@ func (sc *scan) restart() { sc.at, sc.cursor, sc.passed = 0, 0, nil }
 // peek returns the records at the scan's place, each once, and the cursor after them. The scan stays where
 // it is.
 func (sc *scan) peek(ctx context.Context, places int) ([]machine.Digest, uint64, error) {
+	here, next, err := sc.look(ctx, places)
+	return here.records, next, err
+}
+
+// look is peek with the void records.
+func (sc *scan) look(ctx context.Context, places int) (here sighted, next uint64, err error) {
 	client := sc.nodes[sc.at].client
 	entry, err := client.Do(ctx, client.B().Scan().Cursor(sc.cursor).Match(sc.store.names.records()).
 		Count(int64(places)).Type("string").Build()).AsScanEntry()
 	if err != nil {
-		return nil, 0, unread(ctx, err)
+		return here, 0, unread(ctx, err)
 	}
-	var digests []machine.Digest
 	for _, key := range entry.Elements {
-		if digest, ok := sc.store.names.digestOf(key); ok && !slices.Contains(sc.passed, digest) {
-			digests = append(digests, digest)
-		}
+		sc.store.sight(&here, key)
 	}
-	slices.SortFunc(digests, func(a, b machine.Digest) int { return bytes.Compare(a[:], b[:]) })
-	return slices.Compact(digests), entry.Cursor, nil
+	here.records = slices.DeleteFunc(here.records, func(d machine.Digest) bool { return slices.Contains(sc.passed, d) })
+	here.records = unique(here.records)
+	return here, entry.Cursor, nil
+}
+
+// sighted are records by their keys.
+type sighted struct {
+	records []machine.Digest // of the generation of their bucket
+	void    []target         // of another one
+}
+
+// sight adds the record of a key, if it is that of one.
+func (s *Store) sight(here *sighted, key string) {
+	digest, _, ok := s.names.recordOf(key)
+	if !ok {
+		return
+	}
+	t := newTarget(s, digest)
+	if t.keys[0] == key {
+		here.records = append(here.records, digest)
+	} else {
+		t.keys[0] = key
+		here.void = append(here.void, t)
+	}
 }
 
 // advance goes to a cursor, or to the next server after the last one.

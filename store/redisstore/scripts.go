@@ -21,6 +21,9 @@ var indexLua string
 //go:embed script/peek.lua
 var peekLua string
 
+//go:embed script/drop.lua
+var dropLua string
+
 //go:embed script/watch.lua
 var watchLua string
 
@@ -37,13 +40,13 @@ const (
 )
 
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
-type scripts struct{ load, swap, finish, index, peek, watch, time, secret *rueidis.Lua }
+type scripts struct{ load, swap, finish, index, peek, drop, watch, time, secret *rueidis.Lua }
 
 func newScripts() scripts {
 	return scripts{
 		load: rueidis.NewLuaScript(loadLua), swap: rueidis.NewLuaScript(swapLua),
 		finish: rueidis.NewLuaScript(finishLua), index: rueidis.NewLuaScript(indexLua),
-		peek: rueidis.NewLuaScript(peekLua), watch: rueidis.NewLuaScript(watchLua),
+		peek: rueidis.NewLuaScript(peekLua), drop: rueidis.NewLuaScript(dropLua), watch: rueidis.NewLuaScript(watchLua),
 		time: rueidis.NewLuaScript(timeLua), secret: rueidis.NewLuaScript(secretLua),
 	}
 }

@@ -16,7 +16,6 @@ var abandonedOnly = store.Filter{States: []machine.State{machine.Abandoned}}
 func (d *database) interrupted(s *Store) machine.Begin {
 	d.Helper()
 	begin := newBegin()
-	d.note(begin.Scope.Digest)
 	want(d, s, machine.Acquired, begin)
 	d.advance(begin.Lease)
 	return begin
@@ -38,7 +37,6 @@ func TestSmallStoresAreSweptForAListing(t *testing.T) {
 	begin := d.interrupted(s)
 	rerun := newBegin()
 	rerun.Interruption = machine.Rerun
-	d.note(rerun.Scope.Digest)
 	want(t, s, machine.Acquired, rerun)
 	d.advance(rerun.Lease)
 	page, err := s.List(t.Context(), abandonedOnly, "", 10)

@@ -10,56 +10,43 @@ import (
 
 var errForm = errors.New("the stored form is damaged")
 
-// tagged reports whether a stored form carries the tag of a generation. A record with another one is void.
-func tagged(packed []byte, generation machine.Generation) bool {
-	return len(packed) >= 2+tagSize && string(packed[2:2+tagSize]) == string(generation[:tagSize])
-}
-
 // formOf returns the number of a form, 0 if there is none.
 func formOf(packed []byte) byte {
 	if len(packed) == 0 {
 		return 0
 	}
-	return packed[0] &^ awaited
+	return packed[0] &^ awaited >> formShift
 }
 
-// unpack reads a record of the generation, whose key expires at expiry. It returns its birth too. The record keeps no reference to
-// packed but for the response's data.
+// unpack reads a record of a generation, whose key expires at expiry. It returns its birth too. The record keeps no
+// reference to packed but for the response's data.
 func unpack(digest machine.Digest, packed []byte, generation machine.Generation, expiry machine.Instant) (*machine.Record, machine.Instant, error) {
 	if formOf(packed) != form {
 		return nil, 0, fmt.Errorf("form %d is not known to this version, which reads form %d", formOf(packed), form)
 	}
-	r := &machine.Record{Scope: machine.Scope{Digest: digest}, Generation: generation}
-	d := decoder{rest: packed[1:]}
-	d.head(r)
-	claim := decoder{rest: d.take(d.length())}
-	tail := decoder{rest: d.rest}
-	claim.claim(r)
-	birth := tail.tail(r, expiry)
-	if d.failed || claim.failed || tail.failed || len(claim.rest) > 0 {
+	d := decoder{rest: packed, r: &machine.Record{Scope: machine.Scope{Digest: digest}, Generation: generation}}
+	d.head()
+	d.claim()
+	birth := d.tail(expiry)
+	if d.failed {
 		return nil, 0, errForm
 	}
-	for _, i := range []*machine.Instant{&r.Claimed, &r.LeaseEnd} {
-		*i += birth
+	d.born(birth)
+	if !d.has(flagLastDigest) {
+		d.r.Last.Digest, _ = d.r.DeriveLast()
 	}
-	if claim.flags&claimStarted != 0 {
-		r.Started += birth
-	}
-	if claim.flags&claimSettled != 0 {
-		r.Settlement.At += birth
-	}
-	if tail.flags&tailLast == 0 {
-		r.Last.Digest, _ = r.DeriveLast()
-	}
-	return r, birth, nil
+	return d.r, birth, nil
 }
 
-// decoder reads one field after the other, and remembers that one was cut short.
+// decoder reads one field of a record after the other, and remembers that one was cut short.
 type decoder struct {
+	r      *machine.Record
 	rest   []byte
 	flags  uint64
 	failed bool
 }
+
+func (d *decoder) has(flag uint64) bool { return d.flags&flag != 0 }
 
 func (d *decoder) take(n uint64) []byte {
 	if n > uint64(len(d.rest)) {
@@ -83,14 +70,18 @@ func (d *decoder) number() uint64 {
 	return n
 }
 
-func (d *decoder) instant() machine.Instant {
-	n, size := binary.Varint(d.rest)
-	if size <= 0 {
-		d.failed, d.rest = true, nil
-		return 0
+// numberIf reads a number that is there only with a flag; without it is 1.
+func (d *decoder) numberIf(flag uint64) uint32 {
+	if !d.has(flag) {
+		return 1
 	}
-	d.rest = d.rest[size:]
-	return machine.Instant(n)
+	return uint32(d.number())
+}
+
+func (d *decoder) span() machine.Instant {
+	n := d.number()
+	value := n >> 2
+	return machine.Instant(value>>1^-(value&1)) * units()[n&3]
 }
 
 func (d *decoder) text() string { return string(d.take(d.number())) }
@@ -102,118 +93,161 @@ func (d *decoder) byte() (b byte) {
 	return b
 }
 
-// length reads the three bytes in front of a claim.
-func (d *decoder) length() uint64 {
-	var b [3]byte
-	d.fill(b[:])
-	return uint64(b[0])<<16 | uint64(b[1])<<8 | uint64(b[2])
-}
-
-func (d *decoder) head(r *machine.Record) {
-	r.State = machine.State(d.byte())
-	d.take(tagSize)
-	d.fill(r.Owner[:])
-	d.fill(r.Nonce[:])
-	r.Attempt = uint32(d.number())
-	r.Revision = d.number()
+func (d *decoder) head() {
+	r := d.r
+	r.State = machine.State(d.byte() & stateMask)
 	if r.State < machine.Claimed || r.State > machine.Abandoned {
 		d.failed = true
 	}
+	d.flags = d.number() ^ usual(r.State)
+	r.Attempt = d.numberIf(flagAttempt)
+	r.Revision = d.number()
+	d.fill(r.Owner[:])
+	d.fill(r.Nonce[:])
+	d.fill(r.Operation[:])
 }
 
-func (d *decoder) claim(r *machine.Record) {
-	d.fill(r.Operation[:])
-	d.flags = d.number()
-	if d.flags&claimRerun != 0 {
+// claim reads the claim, whose instants count from the birth that the tail will tell.
+func (d *decoder) claim() {
+	r := d.r
+	r.Fingerprint.Version = d.numberIf(flagFingerprintVersion)
+	r.Policy = d.numberIf(flagPolicy)
+	r.Scope.SecretVersion = d.numberIf(flagSecretVersion)
+	d.fill(r.Fingerprint.Sum[:])
+	r.Scope.Operation = d.text()
+	if d.has(flagRerun) {
 		r.Interruption = machine.Rerun
 	}
-	r.Fingerprint.Version = uint32(d.number())
-	d.fill(r.Fingerprint.Sum[:])
-	r.Policy = uint32(d.number())
-	r.Scope.SecretVersion = uint32(d.number())
-	r.Scope.Operation = d.text()
-	r.Claimed, r.LeaseEnd = d.instant(), d.instant()
-	if d.flags&claimStarted != 0 {
-		r.Started = d.instant()
+	r.LeaseEnd = d.span()
+	if d.has(flagClaimed) {
+		r.Claimed = d.span()
 	}
-	if d.flags&claimSettled != 0 {
-		r.Settlement = machine.Settlement{Who: d.text(), Why: d.text(), Evidence: d.text(), At: d.instant()}
+	if r.Started = r.Claimed; d.has(flagStartedLater) {
+		r.Started = d.span()
 	}
-	if d.flags&claimExtended != 0 {
+	if d.has(flagSettled) {
+		r.Settlement = machine.Settlement{Who: d.text(), Why: d.text(), Evidence: d.text(), At: d.span()}
+	}
+	if d.has(flagExtended) {
 		for n := d.number(); n > 0 && !d.failed; n-- {
 			r.Extensions = append(r.Extensions, machine.Extension{Tag: d.number(), Data: []byte(d.text())})
 		}
 	}
 }
 
-// tail reads the tail and returns the record's birth.
-func (d *decoder) tail(r *machine.Record, expiry machine.Instant) machine.Instant {
-	var age int64
-	for _, b := range d.take(6) {
-		age = age<<8 | int64(b)
+// born adds the birth to the instants of the claim.
+func (d *decoder) born(birth machine.Instant) {
+	d.r.Claimed += birth
+	d.r.LeaseEnd += birth
+	if d.r.Started += birth; !d.has(flagStarted) {
+		d.r.Started = 0
 	}
-	d.flags = d.number()
-	for i, ending := range endings(r) {
-		if d.flags&(tailFinished<<i) != 0 {
-			*ending = d.instant()
+	if d.has(flagSettled) {
+		d.r.Settlement.At += birth
+	}
+}
+
+// tail reads the moment and the tail, and returns the record's birth.
+func (d *decoder) tail(expiry machine.Instant) (birth machine.Instant) {
+	r := d.r
+	moment := d.moment()
+	var elsewhen, window, remember machine.Instant
+	for _, ending := range []struct {
+		flag uint64
+		span *machine.Instant
+	}{{flagFinishedElsewhen, &elsewhen}, {flagWindow, &window}, {flagRemember, &remember}} {
+		if d.has(ending.flag) {
+			*ending.span = d.span()
 		}
 	}
-	life := int64(nominalLife)
-	if fades(r.State, d.flags&tailRemember != 0) {
-		life = age + livesOn(r.RememberUntil.Sub(0))
+	end := expiry - nominalLife*1000
+	switch {
+	case fades(r.State, d.has(flagRemember)) && d.has(flagAged):
+		end = expiry - machine.Instant(livesOn(remember.Sub(0)))*1000
+		birth = end - moment
+	case fades(r.State, d.has(flagRemember)):
+		end = expiry - machine.Instant(livesOn(remember.Sub(0)))*1000
+		birth = moment
+	default:
+		birth = end
+		end += moment
 	}
-	birth := expiry - machine.Instant(life*1000)
-	at := birth + machine.Instant(age*1000)
-	for i, ending := range endings(r) {
-		if d.flags&(tailFinished<<i) != 0 {
-			*ending += at
-		}
+	if d.has(flagFinished) {
+		r.Finished = end + elsewhen
 	}
-	if d.flags&tailReason != 0 {
+	if d.has(flagWindow) {
+		r.WindowEnd = end + window
+	}
+	if d.has(flagRemember) {
+		r.RememberUntil = end + remember
+	}
+	if d.has(flagReason) {
 		r.Reason = d.text()
 	}
-	d.last(r)
-	if d.flags&tailResponse != 0 {
-		d.response(r)
-	}
+	d.last()
 	return birth
 }
 
-func (d *decoder) last(r *machine.Record) {
-	r.Last = machine.Transition{Kind: machine.Kind(d.byte()), Operation: r.Operation, FromRevision: r.Revision - 1}
-	if d.flags&tailOperation != 0 {
+func (d *decoder) moment() (moment machine.Instant) {
+	if !finished(d.r.State) {
+		return 0
+	}
+	for _, b := range d.take(momentSize) {
+		moment = moment<<8 | machine.Instant(b)
+	}
+	return moment * 1000
+}
+
+func (d *decoder) last() {
+	r := d.r
+	r.Last = machine.Transition{Kind: usualKind(r.State), Operation: r.Operation, FromRevision: r.Revision - 1}
+	if d.has(flagKind) {
+		r.Last.Kind = machine.Kind(d.byte())
+	}
+	if d.has(flagLastOperation) {
 		d.fill(r.Last.Operation[:])
 	}
-	if d.flags&tailFrom != 0 {
+	if d.has(flagFrom) {
 		r.Last.FromRevision = d.number()
 	}
-	if d.flags&tailLast != 0 {
+	if d.has(flagLastDigest) {
 		d.fill(r.Last.Digest[:])
 	}
-}
-
-func (d *decoder) response(r *machine.Record) {
-	r.Response.Codec = d.text()
-	if d.flags&tailDigest != 0 {
-		d.fill(r.Response.Digest[:])
-	}
-	r.Response.NotKept = d.flags&tailNotKept != 0
-	if d.flags&tailSealed != 0 {
-		r.Response.Sealed = d.text()
-	}
-	r.Response.Data = d.take(uint64(len(d.rest)))
-	if d.flags&tailDigest == 0 {
-		r.Response.Digest = r.Response.DeriveDigest()
+	if d.has(flagResponse) {
+		d.response()
+	} else if len(d.rest) > 0 {
+		d.failed = true
 	}
 }
 
-// identifyingPart returns the beginning of a stored form by which a script tells that it is still the same:
-// the head, and the operation that claimed it. What is damaged is told by all of it.
+func (d *decoder) response() {
+	response, known := &d.r.Response, codecs()
+	switch place := int(d.byte()); {
+	case place == 0:
+		response.Codec = d.text()
+	case place <= len(known):
+		response.Codec = known[place-1]
+	default:
+		d.failed = true
+	}
+	if d.has(flagResponseDigest) {
+		d.fill(response.Digest[:])
+	}
+	response.NotKept = d.has(flagNotKept)
+	if d.has(flagSealed) {
+		response.Sealed = d.text()
+	}
+	response.Data = d.take(uint64(len(d.rest)))
+	if !d.has(flagResponseDigest) {
+		response.Digest = response.DeriveDigest()
+	}
+}
+
+// identifyingPart returns the beginning of a stored form by which a script tells that it is still the same: the
+// head. What is damaged is told by all of it.
 func identifyingPart(packed []byte) []byte {
-	d := decoder{rest: packed}
-	d.take(1)
-	d.head(&machine.Record{})
-	d.take(3 + uint64(len(machine.ID{})))
+	d := decoder{rest: packed, r: &machine.Record{}}
+	d.head()
 	if d.failed {
 		return packed
 	}

@@ -66,27 +66,26 @@ func (s *Store) attendAll(ctx context.Context) {
 
 // attendTo marks a record and looks at it in one step: a change after the look is told.
 func (s *Store) attendTo(ctx context.Context, digest machine.Digest) {
-	head, err := s.scripts.watch.Exec(ctx, s.client, []string{s.names.record(digest)}, []string{longestHead}).ToString()
+	head, err := s.scripts.watch.Exec(ctx, s.client, newTarget(s, digest).keys[:1], []string{longestHead}).ToString()
 	if err == nil {
-		s.watchers.found(digest, revisionOf([]byte(head), s.generation(bucketOf(digest))))
+		s.watchers.found(digest, revisionOf([]byte(head)))
 	}
 }
 
-// longestHead is how long the head of a record can be, as scripts take it: a form, a state, a tag, an owner, a nonce, an
-// attempt and a revision.
-const longestHead = "73"
+// longestHead is how long the head of a record can be, as scripts take it: form and state, flags, an attempt, a revision,
+// an owner, a nonce and an operation.
+const longestHead = "84"
 
-// revisionOf reads the revision of a record of the generation; 0 is that of none.
-func revisionOf(head []byte, g machine.Generation) uint64 {
-	var r machine.Record
-	if formOf(head) != form || !tagged(head, g) {
+// revisionOf reads the revision of a record; 0 is that of none.
+func revisionOf(head []byte) uint64 {
+	if formOf(head) != form {
 		return 0
 	}
-	d := decoder{rest: head[1:]}
-	if d.head(&r); d.failed {
+	d := decoder{rest: head, r: &machine.Record{}}
+	if d.head(); d.failed {
 		return 0
 	}
-	return r.Revision
+	return d.r.Revision
 }
 
 // listen hears what other processes tell. Whoever waits is attended to again when it begins to hear: something

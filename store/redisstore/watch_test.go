@@ -16,7 +16,7 @@ import (
 func (d *database) marked(digest machine.Digest) {
 	d.Helper()
 	eventually(d.TB.(*testing.T), func() error {
-		first, err := d.do("GETRANGE", d.names.record(digest), "0", "0").ToString()
+		first, err := d.do("GETRANGE", d.record(digest), "0", "0").ToString()
 		if err == nil && (first == "" || first[0]&awaited == 0) {
 			err = fmt.Errorf("%v is not marked", digest)
 		}
@@ -109,8 +109,8 @@ func TestMarkedRecordsAreTheSame(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	want(t, there, machine.CompletedNow, completion(begin, "answer"))
-	first, err := d.do("GETRANGE", d.names.record(begin.Scope.Digest), "0", "0").ToString()
-	if err != nil || first != "\x01" {
+	first, err := d.do("GETRANGE", d.record(begin.Scope.Digest), "0", "0").ToString()
+	if err != nil || first != string(rune(form<<formShift|machine.Completed)) {
 		t.Errorf("what was written begins with %q, %v", first, err)
 	}
 	want(t, here, machine.Replay, anotherCaller(begin))
@@ -206,20 +206,17 @@ func TestChangesWithoutTheRightToTell(t *testing.T) {
 // The head that a watch reads is all of the longest head.
 func TestLongestHead(t *testing.T) {
 	t.Parallel()
-	g := machine.Generation(random[machine.ID]())
-	r := &machine.Record{Generation: g, State: machine.Abandoned, Attempt: 1<<32 - 1, Revision: 1<<64 - 1}
-	head := appendHead(nil, r.State, r)
+	r := &machine.Record{State: machine.Abandoned, Attempt: 1<<32 - 1, Revision: 1<<64 - 1}
+	p := packing{r: r, flags: flagSealed<<1 - 1}
+	head := p.head(nil)
 	if len(head) != int(number(t, longestHead)) {
 		t.Errorf("the longest head is %d bytes long, not %s", len(head), longestHead)
 	}
-	if got := revisionOf(head, g); got != r.Revision {
+	if got := revisionOf(head); got != r.Revision {
 		t.Errorf("revision %d is read as %d", r.Revision, got)
 	}
-	if got := revisionOf(head, machine.Generation{}); got != 0 {
-		t.Errorf("the revision of a void record is %d", got)
-	}
 	for n := range head {
-		if got := revisionOf(head[:n], g); got != 0 {
+		if got := revisionOf(head[:n]); got != 0 {
 			t.Errorf("of %d bytes, revision %d is read", n, got)
 		}
 	}

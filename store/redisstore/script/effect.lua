@@ -4,12 +4,11 @@
 --
 -- KEYS  1 record   2 generation of its bucket   3 index of abandoned records   then those of the effect
 -- ARGV  1 generation   2 how the record begins that is taken over, empty if there must be none
---       3 head, 4 claim, 5 tail of the executing record   6 nominal life in ms
---       7 when it is to expire in ms since 1970, empty for the nominal life from now
---       8 the new head without form and state   9 tail of an answer, to which the answer is added
---       10 life of the answer in ms   11 beginning and 12 end of the tail without effect, around a reason
---       13 life without effect in ms   14 beginning and 15 end of the tail of an unknown outcome
---       16 before and 17 from when a record may be made, in ms since 1970, or empty
+--       3 the executing record   4 nominal life in ms   5 when it is to expire in ms since 1970, empty for the
+--       nominal life from now
+--       then, of an answer, of no effect and of an unknown outcome, 6 to 9, 10 to 13 and 14 to 17: the record before
+--       its age, between that and its reason, after its reason or before its answer, and its life in ms
+--       18 before and 19 from when a record may be made, in ms since 1970, or empty
 --       then those of the effect
 -- Reply -2  the record is another one than the caller knows
 --       -3  the bucket has another generation, or none
@@ -17,7 +16,7 @@
 --       {record, expiry, remaining life}      there is one; in ms
 --       {state, text, expiry, age}            it ran: 3 completed with an answer, 4 without effect, 5 unknown,
 --                                             both with a reason; when it expires as executing, and its age, in ms
-local FORM, ARGUMENTS, REASON = 1, 17, 120
+local ARGUMENTS, REASON = 19, 120
 
 local function effect(KEYS, ARGV, redis, noEffect)
 --[[effect]]
@@ -32,25 +31,24 @@ if known == '' then
 	if record then
 		return {record, redis.call('PEXPIRETIME', KEYS[1]), redis.call('PTTL', KEYS[1])}
 	end
-	if ARGV[16] ~= '' or ARGV[17] ~= '' then
+	if ARGV[18] ~= '' or ARGV[19] ~= '' then
 		local time = redis.call('TIME')
 		local now = time[1] * 1000 + math.floor(time[2] / 1000)
-		if ARGV[16] ~= '' and now >= tonumber(ARGV[16]) or ARGV[17] ~= '' and now < tonumber(ARGV[17]) then
+		if ARGV[18] ~= '' and now >= tonumber(ARGV[18]) or ARGV[19] ~= '' and now < tonumber(ARGV[19]) then
 			return -4
 		end
 	end
-elseif not record or string.sub(record, 1, #known) ~= known then
+elseif not record or string.sub(record, 2, #known) ~= string.sub(known, 2) then
 	return -2
 end
 
 -- Where there is no memory left this is refused, and nothing was changed.
-local executing = ARGV[3] .. ARGV[4] .. struct.pack('>I6', 0) .. ARGV[5]
 local age = 0
-if ARGV[7] == '' then
-	redis.call('SET', KEYS[1], executing, 'PX', ARGV[6])
+if ARGV[5] == '' then
+	redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
 else
-	redis.call('SET', KEYS[1], executing, 'PXAT', ARGV[7])
-	age = ARGV[6] - redis.call('PTTL', KEYS[1])
+	redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[5])
+	age = ARGV[4] - redis.call('PTTL', KEYS[1])
 end
 local expiry = redis.call('PEXPIRETIME', KEYS[1])
 
@@ -112,19 +110,18 @@ if state == 5 and writes == 0 then
 	state = 4 -- it failed before it changed anything
 end
 
-local head = string.char(FORM, state) .. ARGV[8] .. ARGV[4] .. struct.pack('>I6', age)
-local born = expiry - ARGV[6]
+local from = ({[3] = 6, [4] = 10, [5] = 14})[state]
+local finished = ARGV[from] .. struct.pack('>I6', age) .. ARGV[from + 1]
 if state == 3 then
-	redis.call('SET', KEYS[1], head .. ARGV[9] .. text, 'PXAT', born + age + ARGV[10])
+	finished = finished .. ARGV[from + 2] .. text
 else
 	text = string.sub(text, 1, REASON)
-	local from = state == 4 and 11 or 14
-	local tail = ARGV[from] .. string.char(#text) .. text .. ARGV[from + 1]
-	if state == 4 then
-		redis.call('SET', KEYS[1], head .. tail, 'PXAT', born + age + ARGV[13])
-	else
-		redis.pcall('ZADD', KEYS[3], 0, string.sub(KEYS[1], -32)) -- the record must be written in any case
-		redis.call('SET', KEYS[1], head .. tail, 'KEEPTTL')
-	end
+	finished = finished .. string.char(#text) .. text .. ARGV[from + 2]
+end
+if state == 5 then
+	redis.pcall('ZADD', KEYS[3], 0, string.sub(KEYS[1], -32)) -- the record must be written in any case
+	redis.call('SET', KEYS[1], finished, 'KEEPTTL')
+else
+	redis.call('SET', KEYS[1], finished, 'PXAT', expiry - ARGV[4] + age + ARGV[from + 3])
 end
 return {state, text, expiry, age}

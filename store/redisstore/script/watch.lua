@@ -4,9 +4,9 @@
 -- ARGV  1 how long a head is at most in bytes
 -- Reply the beginning of the record, empty if there is none
 local head = redis.call('GETRANGE', KEYS[1], 0, ARGV[1] - 1)
-local COMPLETED = 3
-local first, state = string.byte(head, 1, 2)
-if first and first < 128 and state ~= COMPLETED then
+local STATES, COMPLETED = 8, 3
+local first = string.byte(head)
+if first and first < 128 and first % STATES ~= COMPLETED then
 	redis.call('SETRANGE', KEYS[1], 0, string.char(first + 128))
 end
 return head

@@ -40,6 +40,9 @@ func parts() []part {
 		{"postgres-busy", onPostgres(nil, benchBusyKey)},
 		{"postgres-purge", onPostgres(nil, benchPurge)},
 		{"postgres-big", benchBig},
+		{"redis-size", onRedis(benchRedisSize)},
+		{"redis-effects", onRedis(benchRedisEffects)},
+		{"redis-durable", onRedis(benchRedisDurable)},
 	}...)
 }
 

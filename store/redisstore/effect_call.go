@@ -130,7 +130,7 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 // formAround returns the stored form of a finished record in three parts: before the moment, which is the age that only
 // the script will know, before what it will know too, which is a reason or the data of an answer, and the rest.
 func formAround(r *machine.Record, birth machine.Instant) []string {
-	p := newPacking(r, birth)
+	p := newOpenPacking(r, birth)
 	p.flags |= flagAged
 	return []string{string(p.front(nil)), string(p.endings(nil)), string(p.last(nil))}
 }

@@ -110,6 +110,16 @@ type packing struct {
 
 // newPacking prepares the form of a record that was born at birth.
 func newPacking(r *machine.Record, birth machine.Instant) packing {
+	p := newOpenPacking(r, birth)
+	if !finished(r.State) || !derivable(r) {
+		p.flags |= flagLastDigest
+	}
+	return p
+}
+
+// newOpenPacking is newPacking where the response or the reason will be another one, and with it the digest of the last
+// transition: it will be derived.
+func newOpenPacking(r *machine.Record, birth machine.Instant) packing {
 	p := packing{r: r, birth: birth, end: birth}
 	if finished(r.State) && !r.Finished.IsZero() {
 		p.end += max(0, r.Finished-birth) / 1000 * 1000
@@ -147,7 +157,6 @@ func flagsOf(r *machine.Record, birth, end machine.Instant) (flags uint64) {
 	set(flagFrom, r.Last.FromRevision != r.Revision-1)
 	set(flagKind, r.Last.Kind != usualKind(r.State))
 	set(flagLastOperation, r.Last.Operation != r.Operation)
-	set(flagLastDigest, !finished(r.State) || !derivable(r))
 	return flags
 }
 

@@ -52,26 +52,35 @@ else
 end
 local expiry = redis.call('PEXPIRETIME', KEYS[1])
 
-local READS = ' GET MGET GETRANGE STRLEN EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME HGET HMGET HGETALL HEXISTS HLEN HKEYS HVALS HSTRLEN'
-	.. ' LLEN LRANGE LINDEX LPOS SCARD SISMEMBER SMISMEMBER SMEMBERS ZCARD ZSCORE ZMSCORE ZRANGE ZRANK ZCOUNT ZREVRANK GETBIT BITCOUNT TIME ECHO PING '
-local writes = 0
-local function counted(name, result)
-	if not string.find(READS, ' ' .. string.upper(name) .. ' ', 1, true) then
-		writes = writes + 1
-	end
-	return result
-end
+-- The names of the calls that succeeded. Whether one of them was a write is looked up when it matters.
+local made, count = {}, 0
 local counting = {
-	call = function(name, ...) return counted(name, redis.call(name, ...)) end,
+	call = function(name, ...)
+		local result = redis.call(name, ...)
+		count = count + 1
+		made[count] = name
+		return result
+	end,
 	pcall = function(name, ...)
 		local result = redis.pcall(name, ...)
-		if type(result) == 'table' and result.err then
-			return result
+		if type(result) ~= 'table' or not result.err then
+			count = count + 1
+			made[count] = name
 		end
-		return counted(name, result)
+		return result
 	end,
 	error_reply = redis.error_reply, status_reply = redis.status_reply, sha1hex = redis.sha1hex, log = redis.log, LOG_WARNING = redis.LOG_WARNING,
 }
+local function wrote()
+	local READS = ' GET MGET GETRANGE STRLEN EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME HGET HMGET HGETALL HEXISTS HLEN HKEYS HVALS HSTRLEN'
+		.. ' LLEN LRANGE LINDEX LPOS SCARD SISMEMBER SMISMEMBER SMEMBERS ZCARD ZSCORE ZMSCORE ZRANGE ZRANK ZCOUNT ZREVRANK GETBIT BITCOUNT TIME ECHO PING '
+	for i = 1, count do
+		if not string.find(READS, ' ' .. string.upper(made[i]) .. ' ', 1, true) then
+			return true
+		end
+	end
+	return false
+end
 local none = {}
 local function noEffect(reason)
 	none.reason = tostring(reason or '')
@@ -95,7 +104,7 @@ if not ran then
 	state, text = 5, 'effect-error: ' .. tostring(result)
 elseif result == none then
 	state, text = 4, none.reason
-	if writes > 0 then
+	if wrote() then
 		state, text = 5, 'effect-error: noEffect after a write: ' .. text
 	end
 elseif type(result) == 'string' or type(result) == 'number' or result == nil or result == false then
@@ -106,7 +115,7 @@ elseif type(result) == 'string' or type(result) == 'number' or result == nil or 
 else
 	state, text = 5, 'effect-error: the effect returned a ' .. type(result) .. ', not a text'
 end
-if state == 5 and writes == 0 then
+if state == 5 and not wrote() then
 	state = 4 -- it failed before it changed anything
 end
 

@@ -157,3 +157,33 @@ type listing struct {
 func (l listing) List(context.Context, store.Filter, string, int) (store.Page, error) {
 	return l.page, nil
 }
+
+// surveyed is a store whose listings are partial and that can look at every record all the same.
+type surveyed struct {
+	listing
+	left store.Counts
+}
+
+func (s surveyed) Survey(context.Context, uint32) (store.Counts, int64, error) { return s.left, 0, nil }
+
+// A store that looks at every record in its own way is asked to.
+func TestRetireSecretBySurvey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for version, from := range []machine.Instant{0, machine.Instant(s.clock.Load()) + 1} {
+		secret := store.Secret{Version: uint32(version + 1), Check: digest(fmt.Sprint(version)), PrimaryFrom: from}
+		if err := s.AddSecret(t.Context(), secret, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.advance(time.Second)
+	partial := listing{s, store.Page{Partial: true}}
+	left := store.Counts{States: map[machine.State]int64{machine.Completed: 3}}
+	var use *admin.InUseError
+	if err := admin.New(surveyed{partial, left}, admin.Options{}).RetireSecret(t.Context(), 1); !errors.As(err, &use) || use.States["completed"] != 3 {
+		t.Errorf("with three records left: %v", err)
+	}
+	if err := admin.New(surveyed{listing: partial}, admin.Options{}).RetireSecret(t.Context(), 1); err != nil {
+		t.Errorf("with none left: %v", err)
+	}
+}

@@ -39,15 +39,11 @@ func (s *Service) RetireSecret(ctx context.Context, version uint32) error {
 	if err != nil {
 		return err
 	}
-	lister, err := need[store.Lister](s.store, "list records, which tells whether a secret is needed")
-	if err != nil {
-		return err
-	}
 	done, err := retirable(ctx, keeper, version)
 	if err != nil || done {
 		return err
 	}
-	if err := s.scan(ctx, lister, version); err != nil {
+	if err := s.unused(ctx, version); err != nil {
 		return err
 	}
 	if err := keeper.RetireSecret(ctx, version); err != nil {
@@ -82,30 +78,59 @@ func retirable(ctx context.Context, keeper store.SecretKeeper, version uint32) (
 	return false, fmt.Errorf("%w: version %d makes the new records: add a later version with a primary-from, and wait until then", ErrInUse, version)
 }
 
-// scan looks at every record and refuses if one is under the version.
-func (s *Service) scan(ctx context.Context, lister store.Lister, version uint32) error {
+// surveyor is a store whose listings do not look at every record, and which can do so for this.
+type surveyor interface {
+	// Survey looks at every record and counts those under a version of the secret by judged state, and those that
+	// cannot be read.
+	Survey(ctx context.Context, version uint32) (counts store.Counts, unreadable int64, err error)
+}
+
+// unused looks at every record and refuses if one is under the version.
+func (s *Service) unused(ctx context.Context, version uint32) (err error) {
 	use := &InUseError{Version: version, States: map[string]int64{}}
-	left, cursor := false, ""
-	for {
-		page, err := lister.List(ctx, store.Filter{SecretVersion: version}, cursor, s.options.Batch)
+	if all, ok := store.As[surveyor](s.store); ok {
+		err = survey(ctx, all, use)
+	} else {
+		err = s.scan(ctx, use)
+	}
+	if err == nil && (len(use.States) > 0 || use.Unreadable > 0) {
+		err = use
+	}
+	return err
+}
+
+func survey(ctx context.Context, all surveyor, use *InUseError) error {
+	counts, unreadable, err := all.Survey(ctx, use.Version)
+	if err != nil {
+		return fmt.Errorf("looking for records under secret version %d: %w", use.Version, err)
+	}
+	for state, n := range counts.States {
+		use.States[state.String()] = n
+	}
+	use.Unreadable = unreadable
+	return nil
+}
+
+// scan counts what a listing finds.
+func (s *Service) scan(ctx context.Context, use *InUseError) error {
+	lister, err := need[store.Lister](s.store, "list records, which tells whether a secret is needed")
+	if err != nil {
+		return err
+	}
+	for cursor, more := "", true; more; more = cursor != "" {
+		page, err := lister.List(ctx, store.Filter{SecretVersion: use.Version}, cursor, s.options.Batch)
 		if err != nil {
-			return fmt.Errorf("looking for records under secret version %d: %w", version, err)
+			return fmt.Errorf("looking for records under secret version %d: %w", use.Version, err)
 		}
 		if page.Partial {
-			return fmt.Errorf("%w: this store's listing does not look at every record, so nobody knows whether version %d is still needed", store.ErrUnsupported, version)
+			return fmt.Errorf("%w: this store's listing does not look at every record, so nobody knows whether version %d is still needed", store.ErrUnsupported, use.Version)
 		}
 		for _, r := range page.Records {
 			state, _ := r.Judge(page.At)
 			use.States[state.String()]++
-			left = true
 		}
 		use.Unreadable += int64(len(page.Unreadable))
-		if cursor = page.Next; cursor == "" {
-			break
-		}
-	}
-	if left || use.Unreadable > 0 {
-		return use
+		cursor = page.Next
 	}
 	return nil
 }

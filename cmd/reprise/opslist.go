@@ -119,10 +119,18 @@ func (p *recordPrinter) end(next string) error {
 		fmt.Fprintln(notes, "no records")
 	}
 	if p.partial {
-		fmt.Fprintf(notes, "not every record was looked at; scanned at %s\n", p.scanned.Format(time.RFC3339))
+		fmt.Fprintf(notes, "not every record was looked at; %s\n", scannedAt(p.scanned))
 	}
 	if next != "" {
 		fmt.Fprintf(notes, "there are more: go on with --cursor %s\n", next)
 	}
 	return nil
+}
+
+// scannedAt says how old a listing is.
+func scannedAt(t time.Time) string {
+	if t.IsZero() {
+		return "interrupted executions were not looked for yet: ask again in a minute"
+	}
+	return "scanned at " + t.Format(time.RFC3339)
 }

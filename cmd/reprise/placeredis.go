@@ -76,7 +76,7 @@ func initRedis(ctx context.Context, dsn string, secret secretSource, out io.Writ
 	asked, cancel := asking(ctx)
 	defer cancel()
 	if err := redisstore.InitNew(asked, dsn, redisstore.Options{}); err != nil {
-		return p.checkDSN(err)
+		return untold(asked, p, p.checkDSN(err))
 	}
 	s, _, err := p.open(ctx, asItIs)
 	if err != nil {
@@ -86,4 +86,21 @@ func initRedis(ctx context.Context, dsn string, secret secretSource, out io.Writ
 		return fmt.Errorf("the store is made, and has not been told its secret: %w\nTell it with: %s", err, p.accepting())
 	}
 	return declaredNew(out, p)
+}
+
+// untold adds to the refusal of a store that exists what to do where it knows of no secret: the making may have stopped
+// before it was told.
+func untold(ctx context.Context, p *place, refusal error) error {
+	if !errors.Is(refusal, fs.ErrExist) {
+		return refusal
+	}
+	s, _, err := p.open(ctx, asItIs)
+	if err != nil {
+		return refusal
+	}
+	defer s.Close()
+	if known, err := knownSecrets(ctx, s); err != nil || len(known) > 0 {
+		return refusal
+	}
+	return fmt.Errorf("%w\nIt knows of no secret: store init --new stopped before it told it, or it was lost. Tell it with: %s", refusal, p.accepting())
 }

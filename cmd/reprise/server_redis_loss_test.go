@@ -254,6 +254,24 @@ func TestRedisLosesItsSecrets(t *testing.T) {
 	}
 }
 
+// A store that was made and not told its secret is no store yet, and whoever makes it again is told how to go on.
+func TestRedisIsNotToldItsSecret(t *testing.T) {
+	t.Parallel()
+	server := servicetest.Redis(t)
+	at := newServerSite(t, server.Database(t))
+	at.must(t, "store", "init", "--new")
+	redis, err := server.Dial(at.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := redis.Do("DEL", "reprise:{0000}:secrets"); n != int64(1) || err != nil {
+		t.Fatalf("deleted %v, %v", n, err)
+	}
+	at.refused(t, "Tell it with: reprise store init --accept-loss --who NAME --why REASON --store redis://app@", "store", "init", "--new")
+	at.accepted(t)
+	at.refused(t, "this store is not new", "store", "init", "--new")
+}
+
 // What is said about a loss has to make sense, and only Redis has one.
 func TestAcceptLossRefused(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -84,12 +85,29 @@ func (d dialer) inspector() inspector {
 }
 
 func (d dialer) open(ctx context.Context, address string) (net.Conn, error) {
-	if d.config == nil {
-		return d.how.DialContext(ctx, "tcp", address)
+	conn, err := d.how.DialContext(ctx, "tcp", address)
+	if err != nil || d.config == nil {
+		return conn, err
 	}
-	t := tls.Dialer{NetDialer: d.how, Config: d.config}
-	return t.DialContext(ctx, "tcp", address)
+	config := d.config.Clone()
+	if config.ServerName, _, err = net.SplitHostPort(address); err != nil {
+		config.ServerName = address
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.how.Timeout)
+	defer cancel()
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close() // nothing was sent on it
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", errNoTLS, err)
+		}
+		return nil, err
+	}
+	return secure, nil
 }
+
+// errNoTLS is what a server does that was greeted in another language: it waits for more.
+var errNoTLS = errors.New("no answer came to the beginning of TLS")
 
 // greetingError is a failure before the first command: nothing was sent.
 type greetingError struct{ error }

@@ -2,10 +2,13 @@ package redisstore
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/redis/rueidis"
 
@@ -16,7 +19,8 @@ var errClosed = errors.New("the store is closed")
 
 // lostBucket says that a bucket's generation is missing or another one.
 func lostBucket(bucket int) error {
-	return fmt.Errorf("%w: bucket %04d of Redis has another generation than this process knows, or none: it was emptied, replaced or restored. Nothing runs until an operator decides: see docs/operating.md", store.ErrLost, bucket)
+	return fmt.Errorf("%w: bucket %04d of Redis has another generation than this process knows, or none: it was emptied, replaced or restored. "+
+		"Nothing runs until an operator has looked (docs/operating.md) and accepts it: reprise store init --accept-loss --who NAME --why REASON --store …", store.ErrLost, bucket)
 }
 
 // refusals are error replies by which a server says that it did not run a command, and what to do.
@@ -35,6 +39,32 @@ var refusals = []struct{ prefix, hint string }{
 	{"NOPERM", "this user lacks a right: see docs/operating.md for the ACL rule"},
 	{"EXECABORT", "the transaction was refused as a whole"},
 	{"NOSCRIPT", "the script is not loaded"},
+	{"ERR invalid password", "the password is wrong: check the DSN"},
+	{"ERR AUTH", "this Redis has no password for such a user: check user and password in the DSN"},
+	{"ERR DB index", "this Redis has no such database: check the number at the end of the DSN"},
+}
+
+// connectionHint says what is wrong with a connection, and what to do.
+func connectionHint(err error) string {
+	var dns *net.DNSError
+	var record tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the name %s in the DSN is not known here: check it, and the DNS", dns.Name)
+	case errors.As(err, &record), errors.Is(err, errNoTLS):
+		return "the server does not speak TLS: write redis in place of rediss in the DSN, or use its port for TLS"
+	case errors.As(err, &authority):
+		return "the server's certificate is of an authority that is not known here: name its file with ca=FILE in the DSN"
+	case errors.As(err, &name):
+		return "the server's certificate is for another name: use one of its names in the DSN"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nobody listens there: check that Redis runs, and host and port in the DSN"
+	case errors.Is(err, errSilent):
+		return "the server said nothing: if it expects TLS, write rediss in place of redis in the DSN; else check host and port, and what is between"
+	}
+	return ""
 }
 
 // unread translates an error of a command that changes nothing.
@@ -81,12 +111,18 @@ func refused(err error) bool {
 	return errors.Is(err, rueidis.ErrClosing) || errors.As(err, &dial) && dial.Op == "dial"
 }
 
+// explain says what to do about an error, where that is known.
 func explain(err error) error {
-	reply, ok := rueidis.IsRedisErr(err)
-	if !ok {
+	var text string
+	if reply, ok := rueidis.IsRedisErr(err); ok {
+		text = reply.Error()
+	} else if reply, ok := errors.AsType[replyError](err); ok {
+		text = string(reply)
+	} else if hint := connectionHint(err); hint != "" {
+		return fmt.Errorf("%s: %w", hint, err)
+	} else {
 		return err
 	}
-	text := reply.Error()
 	for _, r := range refusals {
 		if strings.HasPrefix(text, r.prefix) || strings.Contains(text, r.prefix+" ") {
 			return fmt.Errorf("%s: %w", r.hint, err)

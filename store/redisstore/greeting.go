@@ -46,6 +46,9 @@ type replyError string
 
 func (e replyError) Error() string { return string(e) }
 
+// errSilent is what came in place of a reply.
+var errSilent = errors.New("no answer came")
+
 // maxGreeting is how long a reply may be.
 const maxGreeting = 1 << 20
 
@@ -98,7 +101,7 @@ func (g greeting) askMany(commands [][]string) ([]answer, error) {
 func (g greeting) read(asked string) (string, error) {
 	line, err := g.in.ReadString('\n')
 	if err != nil || len(line) < 3 {
-		return "", fmt.Errorf("there was no answer to %s: %w", asked, cmp.Or(err, io.ErrUnexpectedEOF))
+		return "", fmt.Errorf("%w to %s: %w", errSilent, asked, cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	kind, text := line[0], strings.TrimSpace(line[1:])
 	switch kind {

@@ -71,7 +71,7 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 	s.dialer = careful
 	known, err := s.readGenerations(ctx)
 	if err == nil && known == 0 {
-		err = fmt.Errorf("no store was made in this Redis under the prefix %q, or it has lost everything: if it is new, make one with `reprise store init --new`: %w", s.names.prefix, fs.ErrNotExist)
+		err = missing(fmt.Sprintf("no store was made in this Redis under the prefix %q, or it has lost everything: if it is new, make one with `reprise store init --new`", s.names.prefix))
 	}
 	if err == nil {
 		err = s.whole(ctx)
@@ -88,6 +88,12 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 	s.helpers.Go(func() { s.keepSweeping(s.life, cmp.Or(options.sweep, sweepEvery)) })
 	return s, nil
 }
+
+// missing says that there is no store. It is found as [fs.ErrNotExist].
+type missing string
+
+func (m missing) Error() string        { return string(m) }
+func (m missing) Is(target error) bool { return target == fs.ErrNotExist }
 
 func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {

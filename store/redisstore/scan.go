@@ -79,25 +79,34 @@ func (s *Store) primaries(ctx context.Context) ([]node, error) {
 	ctx, cancel := context.WithTimeout(ctx, introduction)
 	defer cancel()
 	all := s.client.Nodes()
-	found := make(chan node, len(all))
+	type answer struct {
+		node
+		err error
+	}
+	answers := make(chan answer, len(all))
 	for _, client := range all {
 		go func() {
 			m, err := whoIs(func(words ...string) (string, error) {
 				return client.Do(ctx, client.B().Arbitrary(words...).Build()).ToString()
 			})
-			if err != nil || m.replica {
-				m.RunID = ""
-			}
-			found <- node{client, m}
+			answers <- answer{node{client, m}, err}
 		}()
 	}
 	var nodes []node
+	var failed error
 	for range all {
-		if n := <-found; n.RunID != "" {
-			nodes = append(nodes, n)
+		switch a := <-answers; {
+		case a.err != nil:
+			failed = unread(ctx, a.err)
+		case !a.replica:
+			nodes = append(nodes, a.node)
 		}
 	}
-	if len(nodes) == 0 {
+	switch {
+	case len(nodes) > 0:
+	case failed != nil:
+		return nil, failed
+	default:
 		return nil, store.Unavailable(fmt.Errorf("none of %d servers says that it is a primary", len(all)))
 	}
 	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.RunID, b.RunID) })

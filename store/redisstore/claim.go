@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 
 	"github.com/redis/rueidis"
 
@@ -101,7 +100,7 @@ func refusal(replies []rueidis.RedisResult, err error) error {
 	}
 	for _, reply := range replies[:len(replies)-1] {
 		if cause := reply.Error(); cause != nil {
-			return errors.Join(cause, err)
+			return cause
 		}
 	}
 	return err

@@ -72,6 +72,7 @@ func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation,
 	if len(invocation.Candidates) == 0 {
 		return store.Effect{}, store.Unavailable(errors.New("the invocation names no key: prepare it with the guard"))
 	}
+	var doubt error // an earlier try may have made it, whatever is known of the last
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		since := s.server()
 		result, err := e.once(ctx, s, invocation, keys, args)
@@ -79,13 +80,18 @@ func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation,
 			err = s.confirm(ctx, bucketOf(c.Scope.Digest), since, err)
 		}
 		err = s.notice(ctx, bucketOf(invocation.Candidates[0].Scope.Digest), err)
-		if !errors.Is(err, store.ErrIndeterminate) {
+		switch {
+		case errors.Is(err, store.ErrIndeterminate):
+			doubt = err
+		case doubt == nil || !errors.Is(err, store.ErrUnavailable):
 			return result, err
+		case errors.Is(err, store.ErrLost):
+			return store.Effect{}, fmt.Errorf("%w; asked again: %v", doubt, err)
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
-			return store.Effect{}, err
+			return store.Effect{}, doubt
 		}
 	}
 }

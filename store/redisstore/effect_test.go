@@ -1,11 +1,9 @@
 package redisstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -153,67 +151,6 @@ func TestEffectAfterNoEffect(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	want(t, s, machine.Found, machine.Inspect{Scope: got.Scope})
-}
-
-// Many callers, connections that are cut, and a server that forgets its scripts: each key counts once.
-func TestEffectsUnderFaults(t *testing.T) {
-	t.Parallel()
-	server := servicetest.NewRedis(t, servicetest.RedisOptions{})
-	d := databaseOn(t, server.DSN(0))
-	s, e := d.open(), newEffect(t, increment)
-	keys := 400
-	if testing.Short() {
-		keys = 100
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var troubles sync.WaitGroup
-	troubles.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
-			if server.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"); i%3 == 0 {
-				server.Do("SCRIPT", "FLUSH")
-			}
-		}
-	})
-	counter := d.business("t", "counter")
-	work := make(chan int)
-	var callers sync.WaitGroup
-	answers := make([]sync.Map, keys)
-	for range 16 {
-		callers.Go(func() {
-			for i := range work {
-				for {
-					got, err := e.Do(t.Context(), s, invocation(fmt.Sprint("key ", i), "t"), []string{counter}, "1")
-					if err == nil {
-						answers[i].Store(string(got.Response.Data), true)
-						break
-					}
-					if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrIndeterminate) {
-						t.Errorf("key %d: %v", i, err)
-						break
-					}
-				}
-			}
-		})
-	}
-	for i := range 2 * keys { // each key twice
-		work <- i % keys
-	}
-	close(work)
-	callers.Wait()
-	stop()
-	troubles.Wait()
-	if n := d.number(counter); n != int64(keys) {
-		t.Errorf("%d keys were counted as %d", keys, n)
-	}
-	for i := range answers {
-		n := 0
-		for range answers[i].Range {
-			n++
-		}
-		if n != 1 {
-			t.Errorf("key %d has %d answers", i, n)
-		}
-	}
 }
 
 // With no memory left the record itself is refused, and nothing was changed.

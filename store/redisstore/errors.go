@@ -37,6 +37,7 @@ var refusals = []struct{ prefix, hint string }{
 	{"NOAUTH", "Redis asks for a password: give it in the DSN"},
 	{"WRONGPASS", "user or password is wrong: check the DSN"},
 	{"NOPERM", "this user lacks a right: see docs/operating.md for the ACL rule"},
+	{"The user executing the script", "this user lacks a right: see docs/operating.md for the ACL rule"},
 	{"EXECABORT", "the transaction was refused as a whole"},
 	{"NOSCRIPT", "the script is not loaded"},
 	{"ERR invalid password", "the password is wrong: check the DSN"},

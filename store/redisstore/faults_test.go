@@ -85,11 +85,15 @@ func ofRedis(t *testing.T, server *servicetest.RedisServer) []faulttest.Trouble 
 	dsn, _ := url.Parse(server.DSN(0)) // was parsed before
 	password, _ := dsn.User.Password()
 	return []faulttest.Trouble{
-		ofAdmin(t, server, "no memory left", []string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}),
+		ofMemory(t, server),
 		ofAdmin(t, server, "no connection left", []string{"CONFIG", "SET", "maxclients", "1"}, []string{"CONFIG", "SET", "maxclients", "1000"}),
 		ofAdmin(t, server, "another password", []string{"ACL", "SETUSER", "app", "resetpass", ">another"}, []string{"ACL", "SETUSER", "app", "resetpass", ">" + password}),
 		ofAdmin(t, server, "a right is taken", []string{"ACL", "SETUSER", "app", "-@write"}, []string{"ACL", "SETUSER", "app", "+@write"}),
 	}
+}
+
+func ofMemory(t *testing.T, server *servicetest.RedisServer) faulttest.Trouble {
+	return ofAdmin(t, server, "no memory left", []string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"})
 }
 
 // ofAdmin is a trouble that an administrator makes and ends by a command. Connections that are open end with each.

@@ -38,7 +38,7 @@ var layers = []layer{
 }
 
 // stores are the directories of stores and decorators; each may import these and nothing beside.
-var storeImports = []string{"machine", "store"}
+var storeImports = []string{"machine", "store", "store/internal/..."}
 
 // concreteStores are named by the command and by test support only.
 var concreteStores = []string{"store/memstore", "store/sqlitestore", "store/pgstore", "store/mysqlstore", "store/redisstore"}

@@ -1,0 +1,84 @@
+package mysqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// A key that is held by an effect's transaction has no record of it that is committed. But there is a row, and
+// who asks for what is not committed sees in it that it is an effect that holds the key, which may take long,
+// and not a command, which does not. A claim is then told what is true: that the key is in progress.
+
+// askAgain is for how long a claim is told that an effect's key is in progress: nobody knows its end.
+const askAgain = time.Second
+
+// underWay returns the reply to a claim on a key that is held, if it is by an effect. It has no revision,
+// because there is no record.
+func (s *Store) underWay(ctx context.Context, digest machine.Digest) (reply machine.Reply, ok bool, err error) {
+	err = s.within(ctx, s.steps, func(c *conn) error {
+		return c.query(ctx, s.sql.dirty.with()+s.sql.underWay.with(digest), nil, func(_ int, columns []driver.Value) error {
+			if len(columns) != 2 {
+				return errColumns
+			}
+			at := readInstant(columns[0])
+			ok = readInt(columns[1]) == 1
+			reply = machine.Reply{Outcome: machine.InProgress, State: machine.Executing, At: at, LeaseEnd: at.Add(askAgain)}
+			return nil
+		})
+	})
+	return reply, ok, unsent(ctx, err)
+}
+
+// stepHeld is step for a claim on a key that seems to be held: there is no record, and none could be made.
+func (s *Store) stepHeld(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	leave, err := s.turns.Take(ctx, command.Target().Digest)
+	if err != nil {
+		return machine.Reply{}, store.Unavailable(errors.Join(err, errBusy))
+	}
+	reply, ok, err := s.underWay(ctx, command.Target().Digest)
+	leave()
+	if ok || err != nil {
+		return reply, err
+	}
+	return s.step(ctx, command, nil)
+}
+
+// claims reports whether a command is one that an effect in progress answers.
+func claims(command machine.Command) bool {
+	return command.Kind() == machine.KindClaim || command.Kind() == machine.KindBegin
+}
+
+// heldKeys are keys that stood in the way of a group a moment ago.
+type heldKeys struct {
+	mu    sync.Mutex
+	until map[machine.Digest]time.Time
+}
+
+// heldLimit is how many are remembered.
+const heldLimit = 4096
+
+func (h *heldKeys) put(digest machine.Digest) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.until == nil || len(h.until) >= heldLimit {
+		h.until = map[machine.Digest]time.Time{}
+	}
+	h.until[digest] = time.Now().Add(askAgain)
+}
+
+func (h *heldKeys) has(digest machine.Digest) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	until, ok := h.until[digest]
+	if ok && time.Now().After(until) {
+		delete(h.until, digest)
+		ok = false
+	}
+	return ok
+}

@@ -1,0 +1,1 @@
+INSERT INTO reprise_secret (version, fingerprint, primary_from, retired) VALUES (?, ?, ?, ?)

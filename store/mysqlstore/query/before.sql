@@ -1,0 +1,2 @@
+-- The time, before the snapshot of what is read next.
+SELECT reprise_start()

@@ -1,0 +1,1 @@
+DELETE FROM reprise_record WHERE digest = ?;

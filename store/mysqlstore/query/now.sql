@@ -1,0 +1,1 @@
+SELECT reprise_clock()

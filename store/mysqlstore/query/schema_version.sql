@@ -1,0 +1,1 @@
+SELECT MAX(version_id) FROM reprise_schema WHERE is_applied

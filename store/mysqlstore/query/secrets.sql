@@ -1,0 +1,1 @@
+SELECT version, fingerprint, primary_from, retired FROM reprise_secret ORDER BY version

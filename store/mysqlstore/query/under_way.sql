@@ -1,0 +1,2 @@
+-- Whether an effect holds the key, and the time.
+SELECT reprise_start(), (SELECT effect FROM reprise_record WHERE digest = ?)

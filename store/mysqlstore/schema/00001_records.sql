@@ -1,0 +1,35 @@
+-- +goose Up
+-- +goose NO TRANSACTION
+
+-- MySQL commits each of these statements by itself. Each can be repeated, so a migration that was
+-- interrupted is begun again.
+
+-- A key's record is one row. Who changes it holds the row's lock until the transaction ends, and a new one is
+-- made by its unique digest: that alone decides between two who try.
+--
+-- Rows are in the order in which they were made, because digests are random: in their order each new row
+-- would dirty a page of its own. A row's place in that order is its claim's time.
+--
+-- All that is compared is bytes, whatever the order of text that the database has.
+--
+-- Instants are microseconds since 1970-01-01 UTC. The packed record holds its times relative to the columns
+-- beside it, so that one statement can write a record by the server's clock.
+CREATE TABLE IF NOT EXISTS reprise_record (
+    claimed_at BIGINT     NOT NULL,
+    digest     BINARY(32) NOT NULL,
+    forget_at  BIGINT     NOT NULL,            -- from then on it counts as absent; 0: never
+    effect     TINYINT    NOT NULL DEFAULT 0,  -- 1 in the open transaction of an effect
+    record     MEDIUMBLOB NOT NULL,
+    answer     LONGBLOB,                       -- NULL: none
+    PRIMARY KEY (claimed_at, digest),
+    UNIQUE KEY reprise_record_digest (digest),
+    KEY reprise_record_due (forget_at, digest) -- for purging; and what is stuck stands together, at 0
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET ascii;
+
+-- The versions of the secret: never the secret itself.
+CREATE TABLE IF NOT EXISTS reprise_secret (
+    version      BIGINT     NOT NULL PRIMARY KEY,
+    fingerprint  BINARY(32) NOT NULL,
+    primary_from BIGINT     NOT NULL,
+    retired      BIGINT     NOT NULL -- 0 while it lives
+) ENGINE = InnoDB DEFAULT CHARACTER SET ascii;

@@ -28,6 +28,7 @@ type crowd struct {
 	present map[string]Identity
 	changes atomic.Uint64 // of present
 	cluster bool
+	modern  atomic.Bool // the store uses what is new in Redis 7
 }
 
 func newCrowd(cluster bool) *crowd {

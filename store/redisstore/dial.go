@@ -41,6 +41,9 @@ func (d dialer) dial(ctx context.Context, address string, _ *net.Dialer, _ *tls.
 		m, err = judge(ctx, g, d.inspector(), address)
 	}
 	if err == nil {
+		err = d.fits(m)
+	}
+	if err == nil {
 		err = g.conn.SetDeadline(time.Time{})
 	}
 	if found, ok := errors.AsType[*suspect](err); ok {
@@ -50,10 +53,21 @@ func (d dialer) dial(ctx context.Context, address string, _ *net.Dialer, _ *tls.
 		g.close()
 		return nil, greetingError{err}
 	}
-	if err := d.dsn.tolerates(m.eviction); err != nil {
+	if err := d.dsn.tolerates(m.eviction); err != nil { // refused at start; now there is no better server
 		d.log.Error("reprise: records may be thrown away unnoticed", "address", address, "error", err)
 	}
 	return d.crowd.watch(g.conn, address, m.Identity), nil
+}
+
+// errOlder is why a server is not used that took the place of a newer one.
+var errOlder = errors.New("this Redis is older than 7, and this process was started with newer ones: restart it")
+
+// fits returns an error for a server on which scripts for Redis 7 would fail half-way.
+func (d dialer) fits(m member) error {
+	if m.older() && d.crowd.modern.Load() {
+		return errOlder
+	}
+	return nil
 }
 
 // greet opens a connection and signs in. Its deadline is set.

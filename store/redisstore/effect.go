@@ -29,6 +29,7 @@ const EffectCodec = "raw/1"
 type Effect struct {
 	name   string
 	script *rueidis.Lua
+	older  *rueidis.Lua // for servers older than Redis 7
 }
 
 // NewEffect returns an effect whose work is done by a fragment of Lua. The fragment sees KEYS and ARGV, which are
@@ -54,7 +55,18 @@ func NewEffect(name, fragment string) (*Effect, error) {
 	if strings.Count(effectLua, effectLine) != 1 {
 		return nil, fmt.Errorf("the script has no place for an effect")
 	}
-	return &Effect{name, rueidis.NewLuaScript(strings.Replace(effectLua, effectLine, fragment, 1))}, nil
+	before, after, _ := strings.Cut(effectLua, effectLine)
+	return &Effect{
+		name: name, script: rueidis.NewLuaScript(before + fragment + after), older: rueidis.NewLuaScript(forOlder(before) + fragment + withoutExpiryTime(after)),
+	}, nil
+}
+
+// on returns the script for the servers of a store.
+func (e *Effect) on(s *Store) *rueidis.Lua {
+	if s.scripted {
+		return e.older
+	}
+	return e.script
 }
 
 // Do makes the effect under the key of an invocation, which the guard prepares, and records its answer; all of it

@@ -123,7 +123,7 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 	}
 	args = append(append(args, c.bound(begin.CreateBefore), c.bound(begin.CreateFrom)), c.args...)
 	keys := append(c.target.keys[:len(c.target.keys):len(c.target.keys)], c.store.names.abandoned(c.target.bucket))
-	message, err := c.effect.script.Exec(ctx, c.store.client, append(keys, c.keys...), args).ToMessage()
+	message, err := c.effect.on(c.store).Exec(ctx, c.store.client, append(keys, c.keys...), args).ToMessage()
 	return message, sent(ctx, err)
 }
 

@@ -40,7 +40,11 @@ func (s *Store) checkServers(ctx context.Context) error {
 		if err := s.dialer.dsn.tolerates(n.eviction); err != nil {
 			return err
 		}
-		s.older = s.older || n.older()
+		s.scripted = s.scripted || n.older()
+	}
+	s.scripts = newScripts(s.scripted)
+	if s.dialer.crowd != nil {
+		s.dialer.crowd.modern.Store(!s.scripted)
 	}
 	return nil
 }

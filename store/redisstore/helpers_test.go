@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,18 +64,9 @@ func (d *database) advance(by time.Duration) {
 	ms := int64((by + time.Millisecond - 1) / time.Millisecond)
 	d.ahead.Add(ms)
 	keys := d.records()
-	var ask, move rueidis.Commands
+	var move rueidis.Commands
 	for _, key := range keys {
-		ask = append(ask, d.client.B().Pexpiretime().Key(key).Build())
-	}
-	for i, end := range d.client.DoMulti(context.Background(), ask...) {
-		at, err := end.AsInt64()
-		if err != nil {
-			d.Fatal(err)
-		}
-		if at > 0 {
-			move = append(move, d.client.B().Pexpireat().Key(keys[i]).MillisecondsTimestamp(at-ms).Build())
-		}
+		move = append(move, d.client.B().Eval().Script(earlier).Numkeys(1).Key(key).Arg(strconv.FormatInt(ms, 10)).Build())
 	}
 	for _, moved := range d.client.DoMulti(context.Background(), move...) {
 		if err := moved.Error(); err != nil {
@@ -82,6 +74,15 @@ func (d *database) advance(by time.Duration) {
 		}
 	}
 }
+
+// earlier is a script by which a key ends so many milliseconds earlier, if it has an end, on a server of any version.
+var earlier = expiryLua + `
+local expiry = expiryOf(KEYS[1])
+if expiry > 0 then
+	redis.call('PEXPIREAT', KEYS[1], expiry - ARGV[1])
+end
+return 1
+`
 
 // records returns the keys of all records, void ones too.
 func (d *database) records() (keys []string) {

@@ -24,6 +24,7 @@ type Options struct {
 
 	offset func() time.Duration // of the store's clock, in tests
 	sweep  time.Duration        // between two sweeps, in tests
+	older  bool                 // treats servers as older than Redis 7, in tests
 }
 
 // Store is a [store.Store] in Redis. It is also a [store.SecretKeeper], [store.Lister], [store.Counter],
@@ -42,7 +43,6 @@ type Store struct {
 	watchers    watchers
 	dialer      dialer
 	lanes       *[Buckets]lane // of what replicas are to confirm
-	older       bool           // one of the servers is older than Redis 7
 
 	mu      sync.RWMutex // read by commands under way
 	closed  bool
@@ -99,7 +99,7 @@ func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {
 		options.offset = func() time.Duration { return 0 }
 	}
-	return &Store{client: client, names: names{d.prefix}, scripts: newScripts(), transaction: newTransaction(client), offset: options.offset, held: newMemory(), lanes: new([Buckets]lane)}
+	return &Store{client: client, scripted: options.older, names: names{d.prefix}, scripts: newScripts(options.older), transaction: newTransaction(client), offset: options.offset, held: newMemory(), lanes: new([Buckets]lane)}
 }
 
 func parse(dsn string) (d DSN, option rueidis.ClientOption, err error) {

@@ -10,10 +10,14 @@ import (
 	"github.com/reprise-dev/reprise/store/storetest"
 )
 
+// older is a standalone server that is treated as one before Redis 7.
+const older = "older"
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for topology, start := range map[string]func(t *testing.T) string{
 		"standalone": func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
+		older:        func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
 		"sentinel":   func(t *testing.T) string { return servicetest.NewSentinel(t, servicetest.SentinelOptions{}).DSN() },
 		"cluster": func(t *testing.T) string {
 			return servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{}).DSN()
@@ -24,6 +28,7 @@ func TestConformance(t *testing.T) {
 			dsn := start(t)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
 				d := databaseOn(t, dsn)
+				d.options.older = topology == older
 				return storetest.Harness{
 					Open: func() (store.Store, error) {
 						s, err := Open(t.Context(), d.dsn, d.options)

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	_ "embed"
+	"strings"
 
 	"github.com/redis/rueidis"
 )
@@ -33,6 +34,9 @@ var timeLua string
 //go:embed script/secret.lua
 var secretLua string
 
+//go:embed script/expiry.lua
+var expiryLua string
+
 // What scripts answer instead of a result.
 const (
 	replyMoved = -2 // the record is another one than the caller knows
@@ -42,11 +46,23 @@ const (
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
 type scripts struct{ load, swap, finish, index, peek, drop, watch, time, secret *rueidis.Lua }
 
-func newScripts() scripts {
-	return scripts{
-		load: rueidis.NewLuaScript(loadLua), swap: rueidis.NewLuaScript(swapLua),
-		finish: rueidis.NewLuaScript(finishLua), index: rueidis.NewLuaScript(indexLua),
-		peek: rueidis.NewLuaScript(peekLua), drop: rueidis.NewLuaScript(dropLua), watch: rueidis.NewLuaScript(watchLua),
-		time: rueidis.NewLuaScript(timeLua), secret: rueidis.NewLuaScript(secretLua),
+// newScripts are those for servers of any version, or for older ones than Redis 7.
+func newScripts(older bool) scripts {
+	script := func(text string) *rueidis.Lua {
+		if older {
+			text = forOlder(text)
+		}
+		return rueidis.NewLuaScript(text)
 	}
+	return scripts{
+		load: script(loadLua), swap: script(swapLua), finish: script(finishLua), index: script(indexLua), peek: script(peekLua),
+		drop: script(dropLua), watch: script(watchLua), time: script(timeLua), secret: script(secretLua),
+	}
+}
+
+// forOlder returns a script that does without PEXPIRETIME.
+func forOlder(text string) string { return expiryLua + withoutExpiryTime(text) }
+
+func withoutExpiryTime(text string) string {
+	return strings.ReplaceAll(text, "redis.call('PEXPIRETIME', KEYS[1])", "expiryOf(KEYS[1])")
 }

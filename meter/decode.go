@@ -1,6 +1,9 @@
 package meter
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MaxEventText is how long the JSON of an event may be, in bytes.
 const MaxEventText = 4096
@@ -85,9 +88,29 @@ func (s *scanner) instant(field string) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	var at time.Time
-	if err := at.UnmarshalText([]byte(text)); err != nil {
+	at, ok := parseInstant(text)
+	if !ok {
 		return time.Time{}, refuse(BadTime, field, "%s: write it as 2026-03-01T12:00:00Z or 2026-03-01T13:00:00.25+01:00 (RFC 3339)", quoted(text))
 	}
-	return time.UnixMicro(at.UnixMicro()).UTC(), nil
+	return at, nil
+}
+
+// parseInstant reads RFC 3339. Package time is more generous with hours, commas and offsets, so what it has read is
+// written again and compared.
+func parseInstant(text string) (time.Time, bool) {
+	const whole = len("2026-03-01T12:00:00")
+	at, err := time.ParseInLocation(time.RFC3339, text, time.UTC)
+	if err != nil || len(text) <= whole {
+		return at, false
+	}
+	offset := text[whole:]
+	if offset[0] == '.' {
+		offset = strings.TrimLeft(offset[1:], "0123456789")
+	}
+	written := at.Format("2006-01-02T15:04:05-07:00")
+	if offset == "Z" || offset == "-00:00" {
+		offset = "+00:00"
+	}
+	_, seconds := at.Zone()
+	return time.UnixMicro(at.UnixMicro()).UTC(), written == text[:whole]+offset && seconds > -24*3600 && seconds < 24*3600
 }

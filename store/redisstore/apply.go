@@ -160,6 +160,9 @@ func (s *Store) understand(ctx context.Context, t target, packed []byte, expires
 	if f.record, f.birth, err = unpack(t.digest, f.packed, t.generation, s.instant(expiry)); err != nil {
 		return f, store.Corrupt(t.digest, err)
 	}
+	if formOf(packed) == formHeld {
+		stay(f.record, f.now)
+	}
 	return f, nil
 }
 

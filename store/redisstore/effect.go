@@ -30,6 +30,7 @@ type Effect struct {
 	name   string
 	script *rueidis.Lua
 	older  *rueidis.Lua // for servers older than Redis 7
+	held   bool
 }
 
 // NewEffect returns an effect whose work is done by a fragment of Lua. The fragment sees KEYS and ARGV, which are
@@ -67,6 +68,14 @@ func (e *Effect) on(s *Store) *rueidis.Lua {
 		return e.older
 	}
 	return e.script
+}
+
+// Held returns the effect with answers that do not expire before [Store.Release] was told that they may: for whoever has to
+// keep them elsewhere first. Everything else of it is the same.
+func (e *Effect) Held() *Effect {
+	held := *e
+	held.held = true
+	return &held
 }
 
 // Do makes the effect under the key of an invocation, which the guard prepares, and records its answer; all of it

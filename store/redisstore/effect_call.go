@@ -115,11 +115,16 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 	}
 	executing, _ := pack(begun, f.birth)
 	args := []string{string(c.target.generation[:]), known, string(executing), nominal, expiry}
+	remember := lasts(v.Remember)
+	if c.effect.held {
+		remember = ""
+	}
 	for _, outcome := range []struct {
 		record *machine.Record
+		held   bool
 		life   string
-	}{{completed, lasts(v.Remember)}, {refused, lasts(v.Retryable)}, {abandoned, ""}} {
-		args = append(append(args, formAround(outcome.record, f.birth)...), outcome.life)
+	}{{completed, c.effect.held, remember}, {refused, false, lasts(v.Retryable)}, {abandoned, false, ""}} {
+		args = append(append(args, formAround(outcome.record, outcome.held, f.birth)...), outcome.life)
 	}
 	args = append(append(args, c.bound(begin.CreateBefore), c.bound(begin.CreateFrom)), c.args...)
 	keys := append(c.target.keys[:len(c.target.keys):len(c.target.keys)], c.store.names.abandoned(c.target.bucket))
@@ -129,8 +134,9 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 
 // formAround returns the stored form of a finished record in three parts: before the moment, which is the age that only
 // the script will know, before what it will know too, which is a reason or the data of an answer, and the rest.
-func formAround(r *machine.Record, birth machine.Instant) []string {
+func formAround(r *machine.Record, held bool, birth machine.Instant) []string {
 	p := newOpenPacking(r, birth)
+	p.held = held
 	p.flags |= flagAged
 	return []string{string(p.front(nil)), string(p.endings(nil)), string(p.last(nil))}
 }

@@ -27,6 +27,7 @@ import (
 // The first byte is the form and the state, and whether somebody waits for the record to change: see watch.go.
 const (
 	form      = 1
+	formHeld  = 2 // of an answer that does not expire before somebody has released it: see held.go
 	awaited   = 1 << 7
 	formShift = 3
 	stateMask = 1<<formShift - 1
@@ -103,6 +104,7 @@ func codecs() []string { return []string{"raw/1", "json/1", "http/1"} }
 // packing writes the stored form of a record.
 type packing struct {
 	r     *machine.Record
+	held  bool
 	flags uint64
 	birth machine.Instant
 	end   machine.Instant // of a finished record
@@ -173,10 +175,17 @@ func finished(state machine.State) bool { return state >= machine.Completed }
 // has reports whether a flag is set.
 func (p packing) has(flag uint64) bool { return p.flags&flag != 0 }
 
+func (p packing) form() byte {
+	if p.held {
+		return formHeld
+	}
+	return form
+}
+
 // head appends the head.
 func (p packing) head(b []byte) []byte {
 	r := p.r
-	b = append(b, form<<formShift|byte(r.State))
+	b = append(b, p.form()<<formShift|byte(r.State))
 	b = binary.AppendUvarint(b, p.flags^usual(r.State))
 	if p.has(flagAttempt) {
 		b = binary.AppendUvarint(b, uint64(r.Attempt))

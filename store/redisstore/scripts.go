@@ -22,6 +22,9 @@ var indexLua string
 //go:embed script/peek.lua
 var peekLua string
 
+//go:embed script/release.lua
+var releaseLua string
+
 //go:embed script/drop.lua
 var dropLua string
 
@@ -44,7 +47,7 @@ const (
 )
 
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
-type scripts struct{ load, swap, finish, index, peek, drop, watch, time, secret *rueidis.Lua }
+type scripts struct{ load, swap, finish, index, peek, drop, release, watch, time, secret *rueidis.Lua }
 
 // newScripts are those for servers of any version, or for older ones than Redis 7.
 func newScripts(older bool) scripts {
@@ -56,7 +59,7 @@ func newScripts(older bool) scripts {
 	}
 	return scripts{
 		load: script(loadLua), swap: script(swapLua), finish: script(finishLua), index: script(indexLua), peek: script(peekLua),
-		drop: script(dropLua), watch: script(watchLua), time: script(timeLua), secret: script(secretLua),
+		drop: script(dropLua), release: script(releaseLua), watch: script(watchLua), time: script(timeLua), secret: script(secretLua),
 	}
 }
 

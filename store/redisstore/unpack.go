@@ -21,10 +21,10 @@ func formOf(packed []byte) byte {
 // unpack reads a record of a generation, whose key expires at expiry. It returns its birth too. The record keeps no
 // reference to packed but for the response's data.
 func unpack(digest machine.Digest, packed []byte, generation machine.Generation, expiry machine.Instant) (*machine.Record, machine.Instant, error) {
-	if formOf(packed) != form {
-		return nil, 0, fmt.Errorf("form %d is not known to this version, which reads form %d", formOf(packed), form)
+	if f := formOf(packed); f != form && f != formHeld {
+		return nil, 0, fmt.Errorf("form %d is not known to this version, which reads forms %d and %d", f, form, formHeld)
 	}
-	d := decoder{rest: packed, r: &machine.Record{Scope: machine.Scope{Digest: digest}, Generation: generation}}
+	d := decoder{rest: packed, held: formOf(packed) == formHeld, r: &machine.Record{Scope: machine.Scope{Digest: digest}, Generation: generation}}
 	d.head()
 	d.claim()
 	birth := d.tail(expiry)
@@ -41,6 +41,7 @@ func unpack(digest machine.Digest, packed []byte, generation machine.Generation,
 // decoder reads one field of a record after the other, and remembers that one was cut short.
 type decoder struct {
 	r      *machine.Record
+	held   bool
 	rest   []byte
 	flags  uint64
 	failed bool
@@ -162,12 +163,11 @@ func (d *decoder) tail(expiry machine.Instant) (birth machine.Instant) {
 	}
 	end := expiry - nominalLife*1000
 	switch {
-	case fades(r.State, d.has(flagRemember)) && d.has(flagAged):
+	case fades(r.State, d.has(flagRemember)) && !d.held:
 		end = expiry - machine.Instant(livesOn(remember.Sub(0)))*1000
-		birth = end - moment
-	case fades(r.State, d.has(flagRemember)):
-		end = expiry - machine.Instant(livesOn(remember.Sub(0)))*1000
-		birth = moment
+		if birth = moment; d.has(flagAged) {
+			birth = end - moment
+		}
 	default:
 		birth = end
 		end += moment

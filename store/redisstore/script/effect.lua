@@ -7,7 +7,7 @@
 --       3 the executing record   4 nominal life in ms   5 when it is to expire in ms since 1970, empty for the
 --       nominal life from now
 --       then, of an answer, of no effect and of an unknown outcome, 6 to 9, 10 to 13 and 14 to 17: the record before
---       its age, between that and its reason, after its reason or before its answer, and its life in ms
+--       its age, between that and its reason, after its reason or before its answer, and its life in ms or empty
 --       18 before and 19 from when a record may be made, in ms since 1970, or empty
 --       then those of the effect
 -- Reply -2  the record is another one than the caller knows
@@ -129,6 +129,8 @@ else
 end
 if state == 5 then
 	redis.pcall('ZADD', KEYS[3], 0, string.sub(KEYS[1], -32)) -- the record must be written in any case
+end
+if ARGV[from + 3] == '' then
 	redis.call('SET', KEYS[1], finished, 'KEEPTTL')
 else
 	redis.call('SET', KEYS[1], finished, 'PXAT', expiry - ARGV[4] + age + ARGV[from + 3])

@@ -1,0 +1,18 @@
+package redisstore
+
+import (
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Client returns the client of the store, for the data beside its records: it talks to servers alone that were accepted, and
+// sends nothing twice by itself. It is closed with the store.
+func (s *Store) Client() rueidis.Client { return s.client }
+
+// Generation returns the generation that the bucket of a tag has as far as this process knows, zero for none. An effect
+// under another one is refused.
+func (s *Store) Generation(tag string) machine.Generation {
+	return s.generation(store.TagBucket(tag))
+}

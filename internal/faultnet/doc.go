@@ -1,7 +1,7 @@
 // Package faultnet is a network that fails on purpose, for tests: a TCP proxy between a store and its
 // server.
 //
-// It tells messages apart ([Postgres], [Redis]), so that a fault strikes exactly one of them, before the
+// It tells messages apart ([Postgres], [MySQL], [Redis]), so that a fault strikes exactly one of them, before the
 // server saw it or after the server has answered:
 //
 //	proxy := faultnet.New(t, server.Addr(), faultnet.Postgres())

@@ -137,6 +137,19 @@ func (d *database) advance(by time.Duration) {
 	d.exec(fmt.Sprintf("UPDATE test_clock SET ahead = ahead + %d", by.Microseconds()))
 }
 
+// hold returns a transaction that holds a key which has no record.
+func (d *database) hold(digest machine.Digest) *sql.Tx {
+	d.Helper()
+	tx, err := d.connect().BeginTx(d.Context(), nil)
+	if err != nil {
+		d.Fatal(err)
+	}
+	if _, err := tx.ExecContext(d.Context(), "INSERT INTO reprise_record (claimed_at, digest, forget_at, record) VALUES (0, ?, 0, '')", digest[:]); err != nil {
+		d.Fatal(err)
+	}
+	return tx
+}
+
 // open opens a store that is closed at the end of the test.
 func (d *database) open(options Options) *Store {
 	d.Helper()

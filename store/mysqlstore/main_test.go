@@ -20,7 +20,7 @@ const childEnv = "MYSQLSTORE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	work, ok := map[string]func(dsn string, digest machine.Digest) error{
-		"burst": childBurst, "migrate": childMigrate,
+		"burst": childBurst, "migrate": childMigrate, "orders": childOrders,
 	}[os.Getenv(childEnv)]
 	if !ok {
 		// The server that all tests share ends with the process.
@@ -68,4 +68,15 @@ func childMigrate(dsn string, _ machine.Digest) error {
 		fmt.Println("version", status.Version)
 	}
 	return err
+}
+
+// childOrders places orders until it is killed.
+func childOrders(dsn string, _ machine.Digest) error {
+	pool, err := openDB(dsn)
+	if err != nil {
+		return err
+	}
+	return killtest.Place(context.Background(), os.Stdout, func(ctx context.Context, key string) error {
+		return orderUnder(ctx, pool, key)
+	})
 }

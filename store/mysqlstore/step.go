@@ -60,7 +60,7 @@ func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *form.D
 		}
 		return err
 	})
-	if doubt != nil {
+	if doubt != nil || errors.Is(err, errOvertaken) { // which is no error of the server, and does not pass
 		return machine.Reply{}, doubt, err
 	}
 	return reply, nil, unsent(ctx, err)

@@ -7,7 +7,9 @@
 --       5 field of the unit that is there if the month is open   6 bytes   7 how the fields of the app begin   8 family
 --       9 why all is blocked or uncounted, or empty   10 cap of the line, 11 of the app and 12 of the shared allowance,
 --       empty for none   13 slow if only the QoS allowance is used   14 speed of that   15 how the result begins
--- Reply the text of the result; without effect, a reason of package meter, or policies_changed
+--       16 until when it is decided, in ms since 1970, empty for ever
+-- Reply the text of the result; without effect a reason of package meter, or policies_changed, or unchecked if
+--       it is later
 local call = redis.call
 local unit = call('HMGET', KEYS[1], 'generation', 'phase', 'open', ARGV[5], ARGV[3])
 local gate = call('HMGET', KEYS[2], 'open', 'stamp')
@@ -59,6 +61,12 @@ local function refusal()
 	return nil
 end
 
+if ARGV[16] ~= '' then
+	local time = call('TIME')
+	if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[16]) then
+		return noEffect('unchecked')
+	end
+end
 local reason = refusal()
 if reason then
 	return noEffect(reason)

@@ -1,0 +1,198 @@
+package meterredis
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
+)
+
+// Delivery is an event on its way to be decided.
+type Delivery struct {
+	Event meter.Event
+	// Family is that of the line, as whoever delivers knows it; empty for none. If it is another by now, the decision
+	// is refused with [meter.LineMoved] or [meter.UnknownLine].
+	Family string
+	// Checked says that the done log has no row of the event. An event so old that its record may be forgotten is
+	// decided only then; otherwise the error is [ErrUnchecked].
+	Checked bool
+}
+
+// Decision is what was decided about an event.
+type Decision struct {
+	Result   meter.Result
+	Replayed bool // it had been decided before
+}
+
+// ErrUnchecked is the error of an event whose record may be forgotten: look for its row in the done log. If there is none it
+// was never decided.
+var ErrUnchecked = errors.New("the event is so old that its record may be forgotten: look for its row")
+
+// Stuck is the error of an event of which nobody knows whether it was counted: its script failed in the middle.
+type Stuck struct {
+	Digest machine.Digest // of its record
+	Reason string
+}
+
+// Error implements error.
+func (s *Stuck) Error() string {
+	return fmt.Sprintf("the deduction of this event failed after it had written something (%s): compare with `reprise meter audit`, then `reprise ops settle %v`", s.Reason, s.Digest)
+}
+
+// What the script answers beside the reasons of package meter.
+const (
+	policiesChanged = "policies_changed"
+	unchecked       = "unchecked"
+)
+
+// tries is how often an event is decided again because policies have changed meanwhile.
+const tries = 10
+
+// Deduct decides an event, once: a second delivery gets the first one's result. An error is a [*meter.Refusal], and
+// nothing was changed; [ErrUnchecked]; a [*Stuck]; or one of package store, which says what is known. An event that
+// was not refused for good can be delivered again.
+func (m *Meter) Deduct(ctx context.Context, d Delivery) (Decision, error) {
+	if err := d.Event.Validate(); err != nil {
+		return Decision{}, err
+	}
+	u := unitOf(d.Event.Line, d.Family)
+	for range tries {
+		policies := m.policies.of(d.Event.Line)
+		done, err := m.deduct.Do(ctx, m.store, m.invocation(d.Event, u), m.keys(d, u), m.arguments(d, u, policies)...)
+		if err == nil {
+			result, err := meter.ParseResult(string(done.Response.Data))
+			return Decision{result, done.Replayed}, err
+		}
+		if err = understand(err); !errors.Is(err, errPoliciesChanged) {
+			return Decision{}, err
+		}
+		if err := m.refresh(ctx, u, d.Event.Line); err != nil {
+			return Decision{}, err
+		}
+	}
+	return Decision{}, store.Unavailable(errors.New("policies change all the time"))
+}
+
+// errPoliciesChanged says that others hold by now than those that were applied.
+var errPoliciesChanged = errors.New("policies have changed")
+
+// understand translates what an effect has failed with.
+func understand(err error) error {
+	if failed, ok := errors.AsType[*redisstore.EffectError](err); ok {
+		switch {
+		case failed.Unknown:
+			return &Stuck{failed.Scope.Digest, failed.Reason}
+		case failed.Reason == policiesChanged:
+			return errPoliciesChanged
+		case failed.Reason == unchecked:
+			return ErrUnchecked
+		case strings.Contains(failed.Reason, "would overflow"):
+			return &meter.Refusal{Reason: meter.Overflow, Detail: "a counter of an app would pass its largest value"}
+		case strings.HasPrefix(failed.Reason, "effect-error"):
+			return store.Unavailable(failed)
+		}
+		return &meter.Refusal{Reason: meter.Reason(failed.Reason), Detail: "says the state in Redis: look at it with `reprise meter show`"}
+	}
+	if refused, ok := errors.AsType[*store.Refusal](err); ok {
+		switch refused.Reply.Outcome {
+		case machine.FingerprintMismatch:
+			return &meter.Refusal{Reason: meter.OtherContent, Detail: "this line's event of this id was another: give the event an id of its own"}
+		case machine.RecoveryRequired:
+			return &Stuck{refused.Scope.Digest, refused.Reply.Reason}
+		}
+	}
+	return err
+}
+
+// invocation is that of an event, good for one try.
+func (m *Meter) invocation(e meter.Event, u unit) *store.Invocation {
+	v := &store.Invocation{
+		Candidates:   []store.Candidate{{Scope: scopeOf(e, u)}},
+		Fingerprints: []machine.Fingerprint{{Version: 1, Sum: machine.Digest(e.Digest())}},
+		Codecs:       []string{redisstore.EffectCodec}, Policy: 1,
+		Lease: time.Minute, Window: m.remembered(), Remember: m.remembered(), Retryable: m.remembered(),
+	}
+	for _, random := range [][]byte{v.Owner[:], v.Operation[:], v.Nonce[:]} {
+		_, _ = rand.Read(random) // never fails
+	}
+	return v
+}
+
+// operation is the name of what an event does. The digest of its record is no secret: the line is in the names of keys.
+const operation = "deduct"
+
+// scopeOf is where the record of an event is: in the bucket of its unit.
+func scopeOf(e meter.Event, u unit) machine.Scope {
+	digest := sha256.Sum256([]byte("reprise meter\n" + operation + "\n" + e.Identity()))
+	return machine.Scope{Operation: operation, SecretVersion: 1, Digest: store.Tagged(digest, u.tag)}
+}
+
+// keys are those that the script touches, in its order.
+func (m *Meter) keys(d Delivery, u unit) []string {
+	e := d.Event
+	date := m.calendar.Day(e.At)
+	month := m.calendar.MonthOf(date)
+	keys := []string{
+		m.names.unit(u), m.names.policy(u.bucket, meter.Gate), m.names.lineVersion(u, e.Line),
+		m.names.individual(u, e.Line, month), m.names.dailyTotal(u, e.Line, date), m.names.dailyApp(u, e.Line, date),
+		m.names.dailyShared(u, e.Line, date), m.names.monthlyShared(u, e.Line, month),
+	}
+	if d.Family != "" {
+		keys = append(keys, m.names.familyVersion(u, d.Family), m.names.shared(u, d.Family, month))
+	}
+	return keys
+}
+
+// arguments are those of the script, in its order.
+func (m *Meter) arguments(d Delivery, u unit, known policiesKnown) []string {
+	e := d.Event
+	date := m.calendar.Day(e.At)
+	month := m.calendar.MonthOf(date)
+	rule := meter.Policies{Calendar: m.calendar, Global: known.global, Line: known.line}.Rule(e.App, e.At)
+	all := ""
+	switch {
+	case rule.Blocked:
+		all = meter.ByLineBlocked.String()
+	case rule.Hours:
+		all = meter.ByHours.String()
+	case rule.Uncounted:
+		all = meter.ByUncounted.String()
+	}
+	slow, speed := "", ""
+	if rule.Slow {
+		slow = "slow"
+	}
+	if rule.Speed > 0 {
+		speed = number(rule.Speed)
+	}
+	return []string{
+		string(m.generationOf(u)), known.globalStamp, policiesField(e.Line), known.lineStamp, openedField(month),
+		number(e.Bytes), appField(e.App, ""), d.Family, all, limit(rule.LineCap), limit(rule.AppCap), limit(rule.SharedCap),
+		slow, speed, "1;d=" + date.String() + ";m=" + month.String(), m.deadline(d),
+	}
+}
+
+// limit writes a cap, of which a negative one is none.
+func limit(n int64) string {
+	if n < 0 {
+		return ""
+	}
+	return number(n)
+}
+
+// deadline is until when an event is decided without a look at the done log, in milliseconds since 1970. For one that is young by
+// this process' clock, which is right by days, it does not matter, and asking the server's costs something.
+func (m *Meter) deadline(d Delivery) string {
+	if d.Checked || time.Since(d.Event.At) < m.horizon.Retention/2 {
+		return ""
+	}
+	return number(d.Event.At.Add(m.horizon.Retention).UnixMilli())
+}

@@ -1,0 +1,69 @@
+package meterredis
+
+import (
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/store/redisstore"
+)
+
+//go:embed script/deduct.lua
+var deductLua string
+
+//go:embed script/policy.lua
+var policyLua string
+
+// Options are how a meter decides.
+type Options struct {
+	Calendar meter.Calendar
+	Horizon  meter.Horizon
+	// Prefix is that of the meter's keys, beside the store's own: empty, but for a drill.
+	Prefix string
+}
+
+// Meter decides events in Redis. It may be used by several goroutines, and several processes share one Redis.
+type Meter struct {
+	store    *redisstore.Store
+	client   rueidis.Client
+	names    names
+	calendar meter.Calendar
+	horizon  meter.Horizon
+	deduct   *redisstore.Effect
+	policy   *rueidis.Lua
+	policies policyCache
+}
+
+// New returns the meter on a store, which stays the caller's.
+func New(store *redisstore.Store, options Options) (*Meter, error) {
+	if err := options.Horizon.Validate(); err != nil {
+		return nil, fmt.Errorf("the meter's horizon: %w", err)
+	}
+	deduct, err := redisstore.NewEffect("deduct", deductLua)
+	if err != nil {
+		return nil, err
+	}
+	return &Meter{
+		store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
+		deduct: deduct.Held(), policy: rueidis.NewLuaScript(policyLua),
+	}, nil
+}
+
+// remembered is how long an event's record is kept from its done row on: longer than the event itself is accepted, so that a
+// second delivery finds it or is refused.
+func (m *Meter) remembered() time.Duration { return m.horizon.Retention + m.horizon.Tolerance + day }
+
+// day is what records outlive events by. Clocks do not differ by that.
+const day = 24 * time.Hour
+
+// generationOf is that of a unit's bucket, empty for none.
+func (m *Meter) generationOf(u unit) meter.Generation {
+	g := m.store.Generation(u.tag)
+	if g == [len(g)]byte{} {
+		return ""
+	}
+	return meter.Generation(fmt.Sprintf("%x", g[:]))
+}

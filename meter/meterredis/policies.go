@@ -1,0 +1,184 @@
+package meterredis
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
+)
+
+// A deduction does not read the policies, of which there may be thousands of settings: whoever sends it works out what they
+// mean, and names their versions. Of the global ones policy 8 has these in every bucket, as a stamp; of a line's own its
+// unit has. The script refuses where they are others by now, and the sender reads them again.
+
+// policyCache is what this process knows of policies.
+type policyCache struct {
+	mu          sync.Mutex
+	global      meter.PolicySet
+	globalStamp string
+	lines       map[string]ownPolicies // of lines that have some
+}
+
+type ownPolicies struct {
+	set   meter.PolicySet
+	stamp string
+}
+
+// cachedLines bounds the lines. They are forgotten together.
+const cachedLines = 100_000
+
+// policiesKnown is what is known for an event of a line.
+type policiesKnown struct {
+	global, line           meter.PolicySet
+	globalStamp, lineStamp string
+}
+
+func (c *policyCache) of(line string) policiesKnown {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := c.lines[line]
+	return policiesKnown{c.global, own.set, c.globalStamp, own.stamp}
+}
+
+func (c *policyCache) put(line string, known policiesKnown) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.global, c.globalStamp = known.global, known.globalStamp
+	delete(c.lines, line)
+	if known.lineStamp == "" {
+		return
+	}
+	if c.lines == nil || len(c.lines) >= cachedLines {
+		c.lines = map[string]ownPolicies{}
+	}
+	c.lines[line] = ownPolicies{known.line, known.lineStamp}
+}
+
+// refresh reads the policies that hold for a line, in one transaction.
+func (m *Meter) refresh(ctx context.Context, u unit, line string) error {
+	b := m.client.B()
+	commands := rueidis.Commands{b.Multi().Build()}
+	for _, id := range meter.AllPolicies() {
+		commands = append(commands, b.Hgetall().Key(m.names.policy(u.bucket, id)).Build())
+	}
+	commands = append(commands, b.Hgetall().Key(m.names.linePolicies(u, line)).Build(), b.Exec().Build())
+	replies := m.client.DoMulti(ctx, commands...)
+	all, err := replies[len(replies)-1].ToArray()
+	if err != nil {
+		return store.Unavailable(fmt.Errorf("read the policies of bucket %s: %w", u.bucket, err))
+	}
+	var known policiesKnown
+	for i, id := range meter.AllPolicies() {
+		hash, err := all[i].AsStrMap()
+		if err != nil || len(hash) == 0 {
+			continue // what is missing the script says
+		}
+		if id == meter.Gate {
+			known.globalStamp = hash[fieldStamp]
+			delete(hash, fieldStamp)
+			if len(hash) == 0 {
+				continue
+			}
+		}
+		p, err := meter.ReadPolicy(id, hash)
+		if err != nil {
+			return store.Unavailable(fmt.Errorf("bucket %s: %w: write it again from SQL", u.bucket, err))
+		}
+		known.global = known.global.With(p)
+	}
+	own, err := all[len(all)-1].AsStrMap()
+	if err == nil && len(own) > 0 {
+		if known.line, err = meter.ReadLinePolicies(own); err != nil {
+			return store.Unavailable(fmt.Errorf("policies of line %s: %w: write them again from SQL", line, err))
+		}
+		known.lineStamp = stampOf(known.line)
+	}
+	m.policies.put(line, known)
+	return nil
+}
+
+// stampOf names the versions of a set: 3:1,5:12.
+func stampOf(set meter.PolicySet) string {
+	var parts []string
+	for _, id := range meter.AllPolicies() {
+		if v := set.Get(id).Version(); v > 0 {
+			parts = append(parts, id.String()+":"+number(v))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// PutPolicy writes a global policy into every bucket. In those that have a newer version it is left.
+func (m *Meter) PutPolicy(ctx context.Context, p meter.Policy) error {
+	var calls []rueidis.LuaExec
+	for bucket := range buckets() {
+		calls = append(calls, rueidis.LuaExec{Keys: m.policyKeys(bucket), Args: policyArguments(p)})
+	}
+	for _, reply := range m.policy.ExecMulti(ctx, m.client, calls...) {
+		if err := reply.Error(); err != nil {
+			return store.Indeterminate(fmt.Errorf("policy %v is not in every bucket: write it again: %w", p.ID(), err))
+		}
+	}
+	return nil
+}
+
+func (m *Meter) policyKeys(bucket string) (keys []string) {
+	for _, id := range meter.AllPolicies() {
+		keys = append(keys, m.names.policy(bucket, id))
+	}
+	return keys
+}
+
+func policyArguments(p meter.Policy) []string {
+	args := []string{p.ID().String(), number(p.Version())}
+	for _, f := range p.Fields() {
+		args = append(args, f.Name, f.Value)
+	}
+	return args
+}
+
+// PutLinePolicies writes the policies that a line has of its own, in the place of those that it had.
+func (m *Meter) PutLinePolicies(ctx context.Context, line, family string, set meter.PolicySet) error {
+	u := unitOf(line, family)
+	b := m.client.B()
+	key, fields := m.names.linePolicies(u, line), maps.Collect(func(yield func(string, string) bool) {
+		for _, f := range set.LineFields() {
+			if !yield(f.Name, f.Value) {
+				return
+			}
+		}
+	})
+	commands := rueidis.Commands{b.Multi().Build(), b.Del().Key(key).Build()}
+	if stamp := stampOf(set); stamp == "" {
+		commands = append(commands, b.Hdel().Key(m.names.unit(u)).Field(policiesField(line)).Build())
+	} else {
+		hset := b.Hset().Key(key).FieldValue()
+		for name, value := range fields {
+			hset = hset.FieldValue(name, value)
+		}
+		commands = append(commands, hset.Build(), b.Hset().Key(m.names.unit(u)).FieldValue().FieldValue(policiesField(line), stamp).Build())
+	}
+	replies := m.client.DoMulti(ctx, append(commands, b.Exec().Build())...)
+	if err := replies[len(replies)-1].Error(); err != nil {
+		return store.Indeterminate(fmt.Errorf("policies of line %s: write them again: %w", line, err))
+	}
+	return nil
+}
+
+// buckets yields all of them, as they stand in names.
+func buckets() func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for b := range redisstore.Buckets {
+			if !yield(fmt.Sprintf("{%04d}", b)) {
+				return
+			}
+		}
+	}
+}

@@ -87,6 +87,19 @@ func with(t testing.TB, dsn, name, value string) string {
 	return u.String()
 }
 
+// without returns a DSN with a parameter less.
+func without(t testing.TB, dsn, name string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Del(name)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
 func databaseOf(t testing.TB, dsn string) string {
 	t.Helper()
 	d, err := ParseDSN(dsn)

@@ -114,11 +114,16 @@ func understand(err error) error {
 
 // invocation is that of an event, good for one try.
 func (m *Meter) invocation(e meter.Event, u unit) *store.Invocation {
+	return invocation(scopeOf(e, u), machine.Digest(e.Digest()), m.remembered())
+}
+
+// invocation is that of an operation with a content.
+func invocation(scope machine.Scope, content machine.Digest, remembered time.Duration) *store.Invocation {
 	v := &store.Invocation{
-		Candidates:   []store.Candidate{{Scope: scopeOf(e, u)}},
-		Fingerprints: []machine.Fingerprint{{Version: 1, Sum: machine.Digest(e.Digest())}},
+		Candidates:   []store.Candidate{{Scope: scope}},
+		Fingerprints: []machine.Fingerprint{{Version: 1, Sum: content}},
 		Codecs:       []string{redisstore.EffectCodec}, Policy: 1,
-		Lease: time.Minute, Window: m.remembered(), Remember: m.remembered(), Retryable: m.remembered(),
+		Lease: time.Minute, Window: remembered, Remember: remembered, Retryable: remembered,
 	}
 	for _, random := range [][]byte{v.Owner[:], v.Operation[:], v.Nonce[:]} {
 		_, _ = rand.Read(random) // never fails
@@ -126,12 +131,12 @@ func (m *Meter) invocation(e meter.Event, u unit) *store.Invocation {
 	return v
 }
 
-// operation is the name of what an event does. The digest of its record is no secret: the line is in the names of keys.
-const operation = "deduct"
+// scopeOf is where the record of an event is.
+func scopeOf(e meter.Event, u unit) machine.Scope { return scope("deduct", e.Identity(), u) }
 
-// scopeOf is where the record of an event is: in the bucket of its unit.
-func scopeOf(e meter.Event, u unit) machine.Scope {
-	digest := sha256.Sum256([]byte("reprise meter\n" + operation + "\n" + e.Identity()))
+// scope is where an operation is recorded: in the bucket of its unit. Its digest is no secret: lines are in the names of keys.
+func scope(operation, id string, u unit) machine.Scope {
+	digest := sha256.Sum256([]byte("reprise meter\n" + operation + "\n" + id))
 	return machine.Scope{Operation: operation, SecretVersion: 1, Digest: store.Tagged(digest, u.tag)}
 }
 
@@ -176,7 +181,7 @@ func (m *Meter) arguments(d Delivery, u unit, known policiesKnown) []string {
 	return []string{
 		string(m.generationOf(u)), known.globalStamp, policiesField(e.Line), known.lineStamp, openedField(month),
 		number(e.Bytes), appField(e.App, ""), d.Family, all, limit(rule.LineCap), limit(rule.AppCap), limit(rule.SharedCap),
-		slow, speed, "1;d=" + date.String() + ";m=" + month.String(), m.deadline(d),
+		slow, speed, "1;d=" + date.String() + ";m=" + month.String(), m.happened(d), m.deadline(d),
 	}
 }
 
@@ -186,6 +191,14 @@ func limit(n int64) string {
 		return ""
 	}
 	return number(n)
+}
+
+// happened is when the event happened in milliseconds since 1970, if it matters.
+func (m *Meter) happened(d Delivery) string {
+	if d.Checked {
+		return ""
+	}
+	return number(d.Event.At.UnixMilli())
 }
 
 // deadline is until when an event is decided without a look at the done log, in milliseconds since 1970. For one that is young by

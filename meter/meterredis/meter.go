@@ -33,6 +33,7 @@ type Meter struct {
 	calendar meter.Calendar
 	horizon  meter.Horizon
 	deduct   *redisstore.Effect
+	grant    *redisstore.Effect
 	policy   *rueidis.Lua
 	policies policyCache
 }
@@ -46,9 +47,13 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	if err != nil {
 		return nil, err
 	}
+	grant, err := redisstore.NewEffect("grant", grantLua)
+	if err != nil {
+		return nil, err
+	}
 	return &Meter{
 		store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
-		deduct: deduct.Held(), policy: rueidis.NewLuaScript(policyLua),
+		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua),
 	}, nil
 }
 

@@ -7,11 +7,11 @@
 --       5 field of the unit that is there if the month is open   6 bytes   7 how the fields of the app begin   8 family
 --       9 why all is blocked or uncounted, or empty   10 cap of the line, 11 of the app and 12 of the shared allowance,
 --       empty for none   13 slow if only the QoS allowance is used   14 speed of that   15 how the result begins
---       16 until when it is decided, in ms since 1970, empty for ever
--- Reply the text of the result; without effect a reason of package meter, or policies_changed, or unchecked if
---       it is later
+--       16 when it happened and 17 until when it is decided, in ms since 1970, empty if that does not matter
+-- Reply the text of the result; without effect a reason of package meter, policies_changed, or unchecked if it
+--       happened before the unit was hydrated, or it is too late
 local call = redis.call
-local unit = call('HMGET', KEYS[1], 'generation', 'phase', 'open', ARGV[5], ARGV[3])
+local unit = call('HMGET', KEYS[1], 'generation', 'phase', 'open', ARGV[5], ARGV[3], 'since')
 local gate = call('HMGET', KEYS[2], 'open', 'stamp')
 local texts = call('MGET', KEYS[3], KEYS[5])
 local own = call('HMGET', KEYS[4], 'amount', 'qos')
@@ -61,15 +61,18 @@ local function refusal()
 	return nil
 end
 
-if ARGV[16] ~= '' then
-	local time = call('TIME')
-	if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[16]) then
-		return noEffect('unchecked')
-	end
-end
 local reason = refusal()
 if reason then
 	return noEffect(reason)
+end
+if ARGV[16] ~= '' and unit[6] and tonumber(ARGV[16]) < tonumber(unit[6]) then
+	return noEffect('unchecked')
+end
+if ARGV[17] ~= '' then
+	local time = call('TIME')
+	if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[17]) then
+		return noEffect('unchecked')
+	end
 end
 
 local bytes, total, apps = ARGV[6], texts[2] or '0', nil

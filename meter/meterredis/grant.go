@@ -1,0 +1,80 @@
+package meterredis
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/meter"
+)
+
+//go:embed script/grant.lua
+var grantLua string
+
+// Granted says what became of a grant.
+type Granted struct {
+	Generation meter.Generation
+	Version    int64 // of the owner, after it
+	Replayed   bool
+}
+
+// Grant raises an allowance by a grant whose row SQL has already, once: its id is the operation. Family is that of the grant's
+// line as whoever grants knows it, and empty for a grant to a family. A monthly grant to the owner of a unit, which is
+// the family or the line in none, opens the month: make those of a family's lines first.
+func (m *Meter) Grant(ctx context.Context, g meter.Grant, family string) (Granted, error) {
+	if err := g.Validate(); err != nil {
+		return Granted{}, err
+	}
+	if g.Family != "" {
+		family = g.Family
+	}
+	u := unitOf(g.Line, family)
+	done, err := m.grant.Do(ctx, m.store, invocation(grantScope(g.ID, u), grantContent(g), m.remembered()), m.grantKeys(g, u), m.grantArguments(g, u, family)...)
+	if err != nil {
+		if err = understand(err); errors.Is(err, meter.OtherContent) {
+			err = &meter.Refusal{Reason: meter.GrantedTwice, Field: "grant_id", Detail: fmt.Sprintf("%q is the id of another grant: choose a new one", g.ID)}
+		}
+		return Granted{}, err
+	}
+	version, err := strconv.ParseInt(string(done.Response.Data), 10, 64)
+	return Granted{m.generationOf(u), version, done.Replayed}, err
+}
+
+func (m *Meter) grantKeys(g meter.Grant, u unit) []string {
+	version, allowance := m.names.lineVersion(u, g.Line), m.names.individual(u, g.Line, g.Month)
+	if g.Family != "" {
+		version, allowance = m.names.familyVersion(u, g.Family), m.names.shared(u, g.Family, g.Month)
+	}
+	return []string{m.names.unit(u), m.names.policy(u.bucket, meter.Gate), version, allowance}
+}
+
+func (m *Meter) grantArguments(g meter.Grant, u unit, family string) []string {
+	owner, opens := "line", ""
+	if g.Family != "" {
+		owner = "family"
+	}
+	if g.Kind == meter.Monthly && (g.Family != "" || family == "") {
+		opens = "opens"
+	}
+	args := []string{string(m.generationOf(u)), g.Kind.String(), owner, openedField(g.Month), opens}
+	if g.Family != "" {
+		return append(args, fieldAmount, number(g.Shared))
+	}
+	return append(args, fieldAmount, number(g.Individual), fieldQoS, number(g.QoS))
+}
+
+// grantScope is where the record of a grant is.
+func grantScope(id string, u unit) machine.Scope { return scope("grant", id, u) }
+
+func grantContent(g meter.Grant) machine.Digest {
+	content := []byte(g.Kind.String() + "\n" + g.Line + "\n" + g.Family + "\n" + g.Month.String())
+	for _, n := range []int64{g.Individual, g.QoS, g.Shared} {
+		content = binary.BigEndian.AppendUint64(content, uint64(n))
+	}
+	return sha256.Sum256(content)
+}

@@ -35,6 +35,7 @@ type Meter struct {
 	deduct   *redisstore.Effect
 	grant    *redisstore.Effect
 	policy   *rueidis.Lua
+	unit     *rueidis.Lua
 	policies policyCache
 }
 
@@ -53,7 +54,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	}
 	return &Meter{
 		store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
-		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua),
+		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua),
 	}, nil
 }
 

@@ -16,3 +16,7 @@ func (s *Store) Client() rueidis.Client { return s.client }
 func (s *Store) Generation(tag string) machine.Generation {
 	return s.generation(store.TagBucket(tag))
 }
+
+// GenerationKey returns the key of the generation of a tag's bucket: a script that changes data of the bucket beside effects
+// compares it with [Store.Generation], and changes nothing where it is another one.
+func (s *Store) GenerationKey(tag string) string { return s.names.generation(store.TagBucket(tag)) }

@@ -8,6 +8,7 @@ type Book struct {
 	Generation Generation
 	Members    map[string]string // the family of each line, empty for none
 
+	Opened        map[MonthKey]bool            // by unit: its [UnitTag]
 	Individual    map[MonthKey]Allowance       // by line
 	Shared        map[MonthKey]SharedAllowance // by family
 	DailyTotal    map[DayKey]int64
@@ -42,6 +43,7 @@ type AppKey struct {
 func NewBook(generation Generation, members map[string]string) *Book {
 	return &Book{
 		Generation: generation, Members: members,
+		Opened:     map[MonthKey]bool{},
 		Individual: map[MonthKey]Allowance{}, Shared: map[MonthKey]SharedAllowance{},
 		DailyTotal: map[DayKey]int64{}, DailyApp: map[AppKey]AppUsage{},
 		DailyShared: map[DayKey]SharedUsage{}, MonthlyShared: map[MonthKey]SharedUsage{},
@@ -64,8 +66,23 @@ func (b *Book) State(line, app string, day Day, month Month) State {
 	if family != "" {
 		s.Shared, s.FamilyVersion = b.Shared[MonthKey{family, month}], b.FamilyVersions[family]
 	}
-	s.Unit = Unit{b.Generation, PhaseRows, true, s.Individual.Granted || s.Shared.Granted}
+	s.Unit = b.unit(line, family, month)
 	return s
+}
+
+func (b *Book) unit(line, family string, month Month) Unit {
+	return Unit{b.Generation, PhaseRows, true, b.Opened[MonthKey{UnitTag(line, family), month}]}
+}
+
+// open notes that a monthly grant has opened the month of a unit.
+func (b *Book) open(g Grant) {
+	family := g.Family
+	if g.Line != "" {
+		family = b.Members[g.Line]
+	}
+	if g.Kind == Monthly {
+		b.Opened[MonthKey{UnitTag(g.Line, family), g.Month}] = true
+	}
 }
 
 // Put takes in a state that [Book.State] has returned and that was changed since.
@@ -123,6 +140,7 @@ func (b *Book) ApplyGrant(g Grant, p Policies) error {
 		return err
 	}
 	b.Put(next)
+	b.open(g)
 	return nil
 }
 
@@ -130,12 +148,13 @@ func (b *Book) grantFamily(g Grant, p Policies) error {
 	key := MonthKey{g.Family, g.Month}
 	next, err := ApplyGrant(State{
 		Family: g.Family, Month: g.Month, Generation: b.Generation, FamilyVersion: b.FamilyVersions[g.Family],
-		Shared: b.Shared[key], Unit: Unit{b.Generation, PhaseRows, true, true},
+		Shared: b.Shared[key], Unit: b.unit("", g.Family, g.Month),
 	}, g, p)
 	if err != nil {
 		return err
 	}
 	put(b.FamilyVersions, g.Family, next.FamilyVersion)
 	put(b.Shared, key, next.Shared)
+	b.open(g)
 	return nil
 }

@@ -37,26 +37,26 @@ type eventDecoder struct {
 	seen  [len(eventFields)]bool
 }
 
-func (d *eventDecoder) field(name string, s *scanner) (err error) {
+func (d *eventDecoder) field(name []byte, s *scanner) (err error) {
 	for i, known := range eventFields {
-		if name == known {
+		if string(name) == known {
 			if d.seen[i] {
-				return refuse(DuplicateField, name, "it is there twice: send it once")
+				return refuse(DuplicateField, known, "it is there twice: send it once")
 			}
 			d.seen[i] = true
 		}
 	}
-	switch name {
+	switch string(name) {
 	case fieldID:
-		d.event.ID, err = s.text(name)
+		d.event.ID, err = s.text(fieldID)
 	case fieldLine:
-		d.event.Line, err = s.text(name)
+		d.event.Line, err = s.text(fieldLine)
 	case fieldApp:
-		d.event.App, err = s.text(name)
+		d.event.App, err = s.text(fieldApp)
 	case fieldBytes:
-		d.event.Bytes, err = s.amount(name)
+		d.event.Bytes, err = s.amount(fieldBytes)
 	case fieldAt:
-		d.event.At, err = s.instant(name)
+		d.event.At, err = s.instant(fieldAt)
 	default:
 		err = refuse(UnknownField, "", "%s is not a field of an event: leave it out. The fields are %s, %s, %s, %s and %s",
 			quoted(name), fieldID, fieldLine, fieldApp, fieldBytes, fieldAt)
@@ -68,7 +68,8 @@ func (s *scanner) text(field string) (string, error) {
 	if s.peek() != '"' {
 		return "", refuse(WrongType, field, "write it as a text, in double quotes")
 	}
-	return s.quoted()
+	text, err := s.quoted()
+	return string(text), err
 }
 
 func (s *scanner) amount(field string) (int64, error) {

@@ -21,8 +21,6 @@ func dayOf(year int, month time.Month, day int) Day {
 	return Day(year*10000 + int(month)*100 + day)
 }
 
-func monthOf(year int, month time.Month) Month { return Month(year*100 + int(month)) }
-
 // ParseDay reads yyyyMMdd: eight digits that are a date.
 func ParseDay(s string) (Day, error) {
 	n, ok := parseDecimal(s)

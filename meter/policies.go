@@ -22,15 +22,6 @@ type PolicySet struct {
 	policies [Gate + 1]Policy
 }
 
-// NewPolicySet returns the set of some policies.
-func NewPolicySet(policies ...Policy) PolicySet {
-	var s PolicySet
-	for _, p := range policies {
-		s = s.With(p)
-	}
-	return s
-}
-
 // With returns the set with a policy in the place of its predecessor.
 func (s PolicySet) With(p Policy) PolicySet {
 	if p.id.Valid() {
@@ -114,38 +105,44 @@ type Rule struct {
 // Rule returns what the policies mean for an app at a moment. The first of these that is set counts: the line's setting
 // for the app, the line's for every app, the global one for the app, the global one for every app.
 func (p Policies) Rule(app string, at time.Time) Rule {
-	r := Rule{LineCap: unlimited, AppCap: unlimited, SharedCap: unlimited}
-	r.Blocked = p.setting(LineBlocked, "blocked").flag
+	r := Rule{LineCap: p.limit(LineCap, ""), AppCap: p.limit(AppCap, app), SharedCap: p.limit(SharedCap, "")}
+	r.Blocked = p.setting(LineBlocked, "blocked", "").flag
 	minute := p.Calendar.minuteOf(at)
-	r.Hours = slices.ContainsFunc(p.setting(BlockedHours, "hours").hours, func(w window) bool { return w.contains(minute) })
-	r.Uncounted = p.setting(Uncounted, "app:"+app, "app:"+everyApp).flag
-	r.LineCap = p.limit(LineCap, "cap")
-	r.AppCap = p.limit(AppCap, "cap:"+app, "cap:"+everyApp)
-	r.SharedCap = p.limit(SharedCap, "cap")
-	r.Speed = p.setting(AppSpeed, "speed:"+app, "speed:"+everyApp).amount
+	r.Hours = slices.ContainsFunc(p.setting(BlockedHours, "hours", "").hours, func(w window) bool { return w.contains(minute) })
+	r.Uncounted = p.setting(Uncounted, "app:", app).flag
+	r.Speed = p.setting(AppSpeed, "speed:", app).amount
 	if r.Slow = r.Speed > 0; !r.Slow {
-		r.Speed = p.setting(AppSpeed, "qos").amount
+		r.Speed = p.setting(AppSpeed, "qos", "").amount
 	}
 	return r
 }
 
-// setting returns the value of the first of some settings that is there, the line's before the global ones.
-func (p Policies) setting(id PolicyID, names ...string) value {
-	v, _ := p.lookUp(id, names)
-	return v
-}
-
-func (p Policies) limit(id PolicyID, names ...string) int64 {
-	if v, ok := p.lookUp(id, names); ok {
+// limit returns a cap, of an app where that is not empty.
+func (p *Policies) limit(id PolicyID, app string) int64 {
+	base := "cap"
+	if app != "" {
+		base = "cap:"
+	}
+	if v, ok := p.lookUp(id, base, app); ok {
 		return v.amount
 	}
 	return unlimited
 }
 
-func (p Policies) lookUp(id PolicyID, names []string) (value, bool) {
-	for _, set := range []*PolicySet{&p.Line, &p.Global} {
-		for _, name := range names {
-			if v, ok := set.policies[id].get(name); ok {
+func (p *Policies) setting(id PolicyID, base, app string) value {
+	v, _ := p.lookUp(id, base, app)
+	return v
+}
+
+// lookUp returns the first setting that is there: for the app before that for every app, the line's before the global ones.
+func (p *Policies) lookUp(id PolicyID, base, app string) (value, bool) {
+	apps := []string{app, everyApp}
+	if app == "" {
+		apps = apps[:1]
+	}
+	for _, set := range [...]*PolicySet{&p.Line, &p.Global} {
+		for _, app := range apps {
+			if v, ok := set.policies[id].get(base, app); ok {
 				return v, true
 			}
 		}
@@ -155,6 +152,6 @@ func (p Policies) lookUp(id PolicyID, names []string) (value, bool) {
 
 // open reports whether policy 8 lets anything be deducted. A gate that is not there is closed.
 func (p Policies) open() bool {
-	v, _ := p.Global.policies[Gate].get("open")
+	v, _ := p.Global.policies[Gate].get("open", "")
 	return v.flag
 }

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ type Policy struct {
 
 type setting struct {
 	name  string // "cap", or "cap:video", or "cap:*"
+	app   string // what is behind the colon
 	text  string
 	value value
 }
@@ -74,7 +76,8 @@ func NewPolicy(id PolicyID, version int64, fields ...Field) (Policy, error) {
 		if err != nil {
 			return Policy{}, fmt.Errorf("policy %v: %w", id, err)
 		}
-		p.settings = append(p.settings, setting{f.Name, f.Value, v})
+		_, app, _ := strings.Cut(f.Name, ":")
+		p.settings = append(p.settings, setting{f.Name, app, f.Value, v})
 	}
 	slices.SortFunc(p.settings, func(a, b setting) int { return strings.Compare(a.name, b.name) })
 	for i := range p.settings[:max(0, len(p.settings)-1)] {
@@ -152,9 +155,12 @@ func (p Policy) Fields() []Field {
 	return append(fields, Field{versionField, fmt.Sprint(p.version)})
 }
 
-// get returns the value of a setting.
-func (p Policy) get(name string) (value, bool) {
-	i, found := slices.BinarySearchFunc(p.settings, name, func(s setting, name string) int { return strings.Compare(s.name, name) })
+// get returns the value of a setting, by the beginning of its name, which all settings share that are by app, and its app.
+// It is asked for every event, so it makes no text of the two.
+func (p Policy) get(base, app string) (value, bool) {
+	i, found := slices.BinarySearchFunc(p.settings, app, func(s setting, app string) int {
+		return cmp.Or(strings.Compare(s.name[:len(s.name)-len(s.app)], base), strings.Compare(s.app, app))
+	})
 	if !found {
 		return value{}, false
 	}

@@ -49,6 +49,7 @@ func (b *Book) hydrate(source Source) error {
 		if err := g.Validate(); err != nil {
 			return err
 		}
+		b.open(g)
 		a := account{g.Line, g.Family, g.Month}
 		granted[a] = granted[a].plus(allowances{WideOf(g.Individual), WideOf(g.Shared), WideOf(g.QoS)})
 	}

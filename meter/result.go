@@ -34,38 +34,48 @@ func (g Generation) Valid() bool {
 // resultForm heads the text of a result. It changes with the list of fields.
 const resultForm = "1"
 
-// resultFields are the names of the fields in the text, in their order.
-var resultFields = [...]string{"d", "m", "i", "s", "q", "b", "u", "why", "sp", "f", "lv", "fv", "g"}
-
-// values returns the fields as texts, empty ones for those that are left out.
-func (r Result) values() [len(resultFields)]string {
-	return [...]string{
-		r.Day.String(), r.Month.String(),
-		positive(r.Individual), positive(r.Shared), positive(r.QoS), positive(r.Blocked), positive(r.Uncounted),
-		r.Why.String(), positive(r.Speed), r.Family, positive(r.LineVersion), positive(r.FamilyVersion), string(r.Generation),
-	}
-}
-
-func positive(n int64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
-
 // Text returns the result's canonical text: the number of the form, then each field that is not zero or empty, as
 // ;name=value. Two results are equal if their texts are.
 //
 //	1;d=20260310;m=202603;i=700;q=300;why=allowance_used;lv=12;g=9f3c
-func (r Result) Text() string {
-	var b strings.Builder
-	b.WriteString(resultForm)
-	for i, value := range r.values() {
-		if value != "" {
-			b.WriteString(";" + resultFields[i] + "=" + value)
-		}
+func (r Result) Text() string { return string(r.AppendText(make([]byte, 0, 128))) }
+
+// AppendText appends what [Result.Text] returns.
+func (r Result) AppendText(b []byte) []byte {
+	b = append(b, resultForm...)
+	b = appendNumber(b, "d", int64(r.Day))
+	b = appendNumber(b, "m", int64(r.Month))
+	b = appendNumber(b, "i", r.Individual)
+	b = appendNumber(b, "s", r.Shared)
+	b = appendNumber(b, "q", r.QoS)
+	b = appendNumber(b, "b", r.Blocked)
+	b = appendNumber(b, "u", r.Uncounted)
+	b = appendField(b, "why", r.Why.String())
+	b = appendNumber(b, "sp", r.Speed)
+	b = appendField(b, "f", r.Family)
+	b = appendNumber(b, "lv", r.LineVersion)
+	b = appendNumber(b, "fv", r.FamilyVersion)
+	return appendField(b, "g", string(r.Generation))
+}
+
+func appendNumber(b []byte, name string, n int64) []byte {
+	if n == 0 {
+		return b
 	}
-	return b.String()
+	return strconv.AppendInt(appendName(b, name), n, 10)
+}
+
+func appendField(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return append(appendName(b, name), value...)
+}
+
+func appendName(b []byte, name string) []byte {
+	b = append(b, ';')
+	b = append(b, name...)
+	return append(b, '=')
 }
 
 // ParseResult reads what [Result.Text] wrote, and nothing else.
@@ -77,21 +87,19 @@ func ParseResult(text string) (Result, error) {
 	}
 	for part := range strings.SplitSeq(rest, ";") {
 		name, value, _ := strings.Cut(part, "=")
-		if err := r.set(name, value); err != nil {
+		if !r.set(name, value) {
 			return Result{}, badResult(text, "has a bad "+quoted(name))
 		}
 	}
-	if r.Text() != text {
+	var canonical [256]byte
+	if string(r.AppendText(canonical[:0])) != text {
 		return Result{}, badResult(text, "is not in canonical form")
 	}
 	return r, r.Validate()
 }
 
-func (r *Result) set(name, value string) (err error) {
-	number := map[string]*int64{
-		"i": &r.Individual, "s": &r.Shared, "q": &r.QoS, "b": &r.Blocked, "u": &r.Uncounted,
-		"sp": &r.Speed, "lv": &r.LineVersion, "fv": &r.FamilyVersion,
-	}[name]
+func (r *Result) set(name, value string) bool {
+	var err error
 	switch name {
 	case "d":
 		r.Day, err = ParseDay(value)
@@ -104,15 +112,36 @@ func (r *Result) set(name, value string) (err error) {
 	case "g":
 		r.Generation = Generation(value)
 	default:
-		ok := number != nil
-		if ok {
+		number, ok := r.number(name), false
+		if number != nil {
 			*number, ok = parseDecimal(value)
 		}
-		if !ok {
-			return BadRow
-		}
+		return ok
 	}
-	return err
+	return err == nil
+}
+
+// number returns where the number of a field is, or nil if the field is none.
+func (r *Result) number(name string) *int64 {
+	switch name {
+	case "i":
+		return &r.Individual
+	case "s":
+		return &r.Shared
+	case "q":
+		return &r.QoS
+	case "b":
+		return &r.Blocked
+	case "u":
+		return &r.Uncounted
+	case "sp":
+		return &r.Speed
+	case "lv":
+		return &r.LineVersion
+	case "fv":
+		return &r.FamilyVersion
+	}
+	return nil
 }
 
 func badResult(text, problem string) *Refusal {

@@ -129,3 +129,38 @@ func TestBlockedBytesSumUp(t *testing.T) {
 		t.Errorf("%d events, %v bytes", sums.Events, sums.Blocked)
 	}
 }
+
+// TestMonthsAreOpenedByUnit: a monthly grant opens its month for the whole unit. What is then missing of it is a mistake;
+// before, it was only early.
+func TestMonthsAreOpenedByUnit(t *testing.T) {
+	t.Parallel()
+	p := parsePolicies(t, calendarOf(t, "Europe/Berlin", 1), "")
+	b := meter.NewBook("1", map[string]string{"ann": "fam", "bob": "fam", "cas": ""})
+	e := goodRow(t).Event
+	use := func(line string, want meter.Reason) {
+		t.Helper()
+		e.Line = line
+		_, err := b.Apply(e, p)
+		wantReason(t, err, want)
+	}
+	use("ann", meter.MonthNotOpen)
+	for _, g := range []meter.Grant{{ID: "1", Line: "ann", Month: 202603, Individual: 1000}, {ID: "2", Family: "fam", Month: 202603}} {
+		use("bob", map[string]meter.Reason{"1": meter.MonthNotOpen, "2": meter.MissingAllowance}[g.ID])
+		if err := b.ApplyGrant(g, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use("ann", "")
+	use("bob", meter.MissingAllowance)
+	use("cas", meter.MonthNotOpen)
+	use("eve", meter.UnknownLine)
+	if err := b.ApplyGrant(meter.Grant{ID: "3", Line: "eve", Month: 202603}, p); err == nil {
+		t.Error("a grant to an unknown line was made")
+	}
+	if err := b.ApplyGrant(meter.Grant{ID: "3", Family: "fam", Month: 202603}, p); err == nil {
+		t.Error("a family has a month twice")
+	}
+	if err := b.ApplyRow(meter.Row{}); err == nil {
+		t.Error("a row of nothing was applied")
+	}
+}

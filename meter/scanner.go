@@ -13,8 +13,8 @@ type scanner struct {
 }
 
 // object calls field for each field of the object, which is all that the text has. The function reads
-// the value.
-func (s *scanner) object(field func(name string, s *scanner) error) error {
+// the value, and keeps neither name nor value.
+func (s *scanner) object(field func(name []byte, s *scanner) error) error {
 	if s.peek() != '{' {
 		return s.malformed("an object in braces")
 	}
@@ -72,8 +72,8 @@ func (s *scanner) malformed(expected string) *Refusal {
 	return refuse(Malformed, "", "at byte %d: expected %s", s.at+1, expected)
 }
 
-// quoted reads a string, whose quote is next.
-func (s *scanner) quoted() (string, error) {
+// quoted reads a string, whose quote is next. It is a part of the input where that has no escapes.
+func (s *scanner) quoted() ([]byte, error) {
 	start, plain := s.at, true
 	for i := start + 1; i < len(s.input); i++ {
 		switch c := s.input[i]; {
@@ -83,22 +83,22 @@ func (s *scanner) quoted() (string, error) {
 		case c == '"':
 			s.at = i + 1
 			if plain && utf8.Valid(s.input[start:i]) {
-				return string(s.input[start+1 : i]), nil
+				return s.input[start+1 : i], nil
 			}
 			return s.unescape(start)
 		}
 	}
-	return "", s.malformed("a string with its closing quote")
+	return nil, s.malformed("a string with its closing quote")
 }
 
-func (s *scanner) unescape(start int) (string, error) {
+func (s *scanner) unescape(start int) ([]byte, error) {
 	quoted := s.input[start:s.at]
 	var text string
 	if !utf8.Valid(quoted) || json.Unmarshal(quoted, &text) != nil {
 		s.at = start
-		return "", s.malformed("a JSON string")
+		return nil, s.malformed("a JSON string")
 	}
-	return text, nil
+	return []byte(text), nil
 }
 
 // number reads all that can be part of a number, and more letters than that, so that they can be shown.

@@ -1,6 +1,7 @@
 package meterredis
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -64,6 +65,14 @@ func (n names) lineVersion(u unit, line string) string {
 func (n names) familyVersion(u unit, family string) string {
 	return n.prefix + "version:" + u.bucket + ":f:" + family
 }
+
+// intake is the stream of a shard, in the first of its buckets.
+func (n names) intake(shard int) string { return n.prefix + "intake:" + shardTag(shard) }
+
+// dead is the stream of a shard's dead letters.
+func (n names) dead(shard int) string { return n.prefix + "dead:" + shardTag(shard) }
+
+func shardTag(shard int) string { return fmt.Sprintf("{%04d}", shard*(redisstore.Buckets/Shards)) }
 
 // Fields of hashes.
 const (

@@ -1,0 +1,65 @@
+package meterledger
+
+import (
+	"context"
+	"strings"
+
+	"github.com/reprise-dev/reprise/meter"
+)
+
+// Changes is what the ledger holds of the changes that Redis made to a line or a family in a generation.
+type Changes struct {
+	// Count is how many it holds, rows and grants, and Highest the highest version among them.
+	Count, Highest int64
+	// Unfolded is how many rows no fold has taken in, of whatever generation.
+	Unfolded int64
+	// Unconfirmed is how many grants are not known to be in Redis.
+	Unconfirmed int64
+}
+
+// GapFree reports whether every change up to the highest is held: versions count from 1, each is held once.
+func (c Changes) GapFree() bool { return c.Count == c.Highest }
+
+// Changes returns what the ledger holds of owners, named as by [meter.UnitTag]: f:<family> and l:<line>, of lines
+// in families too. An owner of which it holds nothing is not in the map. The cost grows with what is not folded,
+// not with the log.
+func (l *Ledger) Changes(ctx context.Context, g meter.Generation, owners []string) (all map[string]Changes, err error) {
+	var lines, families []string
+	for _, tag := range owners {
+		if line, ok := strings.CutPrefix(tag, lineTag); ok {
+			lines = append(lines, line)
+		} else {
+			families = append(families, strings.TrimPrefix(tag, familyTag))
+		}
+	}
+	err = l.look(ctx, func(tx *transaction) error {
+		all, err = l.changesOf(tx, g, lines, families)
+		return err
+	})
+	return all, err
+}
+
+// What the names of owners begin with.
+const (
+	lineTag   = "l:"
+	familyTag = "f:"
+)
+
+func (l *Ledger) changesOf(tx *transaction, g meter.Generation, lines, families []string) (map[string]Changes, error) {
+	lineText, err := ids(lines)
+	if err != nil {
+		return nil, err
+	}
+	familyText, err := ids(families)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]Changes{}
+	var tag string
+	var c Changes
+	return all, tx.each(l.sql.changes, []any{lineText, familyText, string(g)}, []any{&tag, &c.Count, &c.Highest, &c.Unfolded, &c.Unconfirmed}, func() error {
+		sum := all[tag]
+		all[tag] = Changes{sum.Count + c.Count, max(sum.Highest, c.Highest), sum.Unfolded + c.Unfolded, sum.Unconfirmed + c.Unconfirmed}
+		return nil
+	})
+}

@@ -1,0 +1,115 @@
+package meterledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reprise-dev/reprise/meter"
+)
+
+// Generation returns the life of the data in Redis that is believed; empty if there was none yet.
+func (l *Ledger) Generation(ctx context.Context) (g meter.Generation, err error) {
+	err = l.look(ctx, func(tx *transaction) error {
+		g, err = l.current(tx)
+		return err
+	})
+	return g, err
+}
+
+func (l *Ledger) current(tx *transaction) (g meter.Generation, err error) {
+	return g, tx.one(l.sql.generation, nil, &g)
+}
+
+// believe makes a transaction one of a generation: as long as it runs, no other generation can begin. An older
+// one is refused.
+func (l *Ledger) believe(tx *transaction, g meter.Generation) error {
+	if err := tx.run(l.sql.shareGeneration); err != nil {
+		return err
+	}
+	current, err := l.current(tx)
+	if err == nil && current != g {
+		err = oldGeneration(g, current)
+	}
+	return err
+}
+
+// NewGeneration begins a generation in the place of the one that the caller has seen. It waits for the appends under
+// way; once it returns, no row of the old one is added any more. That the next one is the current one already
+// is no error: it is a repetition. Another current one than was seen is [ErrConflict], and so is a next one that was before.
+func (l *Ledger) NewGeneration(ctx context.Context, seen, next meter.Generation, who, why string) error {
+	switch {
+	case !next.Valid():
+		return fmt.Errorf("%q is not a generation: write up to 32 lower-case hexadecimal digits", next)
+	case who == "" || why == "":
+		return fmt.Errorf("a new generation makes what older processes hold void: say who wants it, and why")
+	}
+	return l.change(ctx, func(tx *transaction) error {
+		if err := tx.run(l.sql.lockGeneration); err != nil {
+			return err
+		}
+		current, err := l.current(tx)
+		if err != nil || current == next {
+			return err
+		}
+		if current != seen {
+			return conflict("the generation is %q, and %q was seen: look again what happened", current, seen)
+		}
+		var used int64
+		if err := tx.one(l.sql.generationUsed, []any{string(next)}, &used); err != nil {
+			return err
+		}
+		if used > 0 {
+			return conflict("%q was a generation before: choose a new one", next)
+		}
+		if err := tx.run(l.sql.addGeneration, string(next), who, why); err != nil {
+			return err
+		}
+		return tx.run(l.sql.setGeneration, string(next), who, why)
+	})
+}
+
+// HoldFolds keeps folds from running until [Ledger.ReleaseFolds], for the session of a restore. It waits for the
+// batches under way. Another session that holds them is [ErrHeld].
+func (l *Ledger) HoldFolds(ctx context.Context, session, why string) error {
+	if session == "" {
+		return fmt.Errorf("whoever holds folds needs a name: write the session's")
+	}
+	return l.setHold(ctx, session, session, why)
+}
+
+// ReleaseFolds lets folds run again that a session holds. If nobody holds them, it does nothing.
+func (l *Ledger) ReleaseFolds(ctx context.Context, session string) error {
+	return l.setHold(ctx, session, "", "")
+}
+
+func (l *Ledger) setHold(ctx context.Context, session, next, why string) error {
+	return l.change(ctx, func(tx *transaction) error {
+		if err := tx.run(l.sql.lockHold); err != nil {
+			return err
+		}
+		current, err := l.holder(tx)
+		switch {
+		case err != nil || current == next:
+			return err
+		case current != "" && current != session:
+			return fmt.Errorf("%w: session %q", ErrHeld, current)
+		}
+		return tx.run(l.sql.setHold, next, why)
+	})
+}
+
+func (l *Ledger) holder(tx *transaction) (session string, err error) {
+	return session, tx.one(l.sql.hold, nil, &session)
+}
+
+// unheld makes a transaction one beside which no restore can begin, or says which one has.
+func (l *Ledger) unheld(tx *transaction) error {
+	if err := tx.run(l.sql.shareHold); err != nil {
+		return err
+	}
+	session, err := l.holder(tx)
+	if err == nil && session != "" {
+		err = fmt.Errorf("%w: session %q: go on when it has ended", ErrHeld, session)
+	}
+	return err
+}

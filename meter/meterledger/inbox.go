@@ -1,0 +1,97 @@
+package meterledger
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"github.com/reprise-dev/reprise/meter"
+)
+
+// Taken is an event from the inbox, with the number that it has there.
+type Taken struct {
+	Number     int64
+	Event      meter.Event
+	ReceivedAt time.Time
+}
+
+// inboxForm is an event in a batch.
+type inboxForm struct {
+	Line   string `json:"l"`
+	ID     string `json:"e"`
+	Digest string `json:"h"`
+	Event  string `json:"j"`
+}
+
+// PutInbox takes in events durably, in one commit. Those that are there already are left as they are; an event of the
+// same identity with other content is another one here, and is refused when it is decided.
+func (l *Ledger) PutInbox(ctx context.Context, events []meter.Event) error {
+	forms := make([]inboxForm, len(events))
+	for i, e := range events {
+		if err := e.Validate(); err != nil {
+			return err
+		}
+		digest := e.Digest()
+		forms[i] = inboxForm{e.Line, e.ID, hex.EncodeToString(digest[:]), string(e.AppendJSON(nil))}
+	}
+	text, err := batch(forms)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	return l.change(ctx, func(tx *transaction) error { return tx.run(l.sql.putInbox, text) })
+}
+
+// TakeInbox takes up to limit events for a worker, those first that wait longest. Nobody else gets them before the lease
+// has ended; then they are taken again, unless [Ledger.DoneInbox] was told of them.
+func (l *Ledger) TakeInbox(ctx context.Context, worker string, limit int, lease time.Duration) (all []Taken, err error) {
+	err = l.change(ctx, func(tx *transaction) error {
+		all = nil
+		var t Taken
+		var text string
+		var received int64
+		if err := tx.each(l.sql.takeInbox, []any{limit}, []any{&t.Number, &text, &received}, func() (err error) {
+			if t.Event, err = meter.DecodeEvent([]byte(text)); err != nil {
+				return unreadable("an event in meter_inbox", err)
+			}
+			t.ReceivedAt = instant(received)
+			all = append(all, t)
+			return nil
+		}); err != nil || len(all) == 0 {
+			return err
+		}
+		numbers, err := batch(numbersOf(all))
+		if err != nil {
+			return err
+		}
+		return tx.run(l.sql.leaseInbox, numbers, worker, lease.Microseconds())
+	})
+	return all, err
+}
+
+func numbersOf(all []Taken) []int64 {
+	numbers := make([]int64, len(all))
+	for i, t := range all {
+		numbers[i] = t.Number
+	}
+	return numbers
+}
+
+// DoneInbox removes events that are in the done log or were refused for good, whoever has taken them. It
+// may be repeated.
+func (l *Ledger) DoneInbox(ctx context.Context, numbers []int64) error {
+	if len(numbers) == 0 {
+		return nil
+	}
+	text, err := batch(numbers)
+	if err != nil {
+		return err
+	}
+	return l.change(ctx, func(tx *transaction) error { return tx.run(l.sql.doneInbox, text) })
+}
+
+// CountInbox returns how many events wait, and since when the first one does.
+func (l *Ledger) CountInbox(ctx context.Context) (n int64, since time.Time, err error) {
+	var first int64
+	err = l.look(ctx, func(tx *transaction) error { return tx.one(l.sql.countInbox, nil, &n, &first) })
+	return n, instant(first), err
+}

@@ -1,0 +1,119 @@
+package meterledger
+
+import (
+	"context"
+
+	"github.com/reprise-dev/reprise/meter"
+)
+
+// monthBatch is how many owners have a month opened in one commit.
+const monthBatch = 1000
+
+// OpenMonth makes the monthly grant of a month to each line and family that has none yet, from its plan, and returns how
+// many it made. It goes on where another call ended, and may run beside others.
+func (l *Ledger) OpenMonth(ctx context.Context, m meter.Month) (made int64, err error) {
+	if !m.Valid() {
+		return 0, refusal(meter.BadGrant, "month", "%v is not a month: write yyyyMM", m)
+	}
+	for _, page := range []statement{l.sql.pageFamilies, l.sql.pageLines} {
+		for after, more := "", true; more; {
+			var n int64
+			if n, after, more, err = l.openPage(ctx, page, after, m); err != nil {
+				return made, err
+			}
+			made += n
+		}
+	}
+	return made, nil
+}
+
+// openPage opens a month for the owners that come next, under locks of them, and returns the last of them.
+func (l *Ledger) openPage(ctx context.Context, page statement, after string, m meter.Month) (made int64, last string, more bool, err error) {
+	err = l.change(ctx, func(tx *transaction) error {
+		var plans []meter.Grant
+		var lines, families []string
+		g := meter.Grant{Kind: meter.Monthly, Month: m}
+		last = after
+		if err := tx.each(page, []any{after, monthBatch}, []any{&last, &g.Line, &g.Family, &g.Individual, &g.QoS, &g.Shared}, func() error {
+			g.ID = monthlyID(g)
+			plans = append(plans, g)
+			if g.Line != "" {
+				lines = append(lines, g.Line)
+			} else {
+				families = append(families, g.Family)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		more = len(plans) == monthBatch
+		before, err := l.grantsOfMonth(tx, lines, families, m)
+		if err != nil {
+			return err
+		}
+		missing, err := withoutGrant(plans, before)
+		if err != nil {
+			return err
+		}
+		if made, err = l.insertGrants(tx, missing); err == nil && made != int64(len(missing)) {
+			err = conflict("grants of %v are there under ids that begin with %q and are to others: look at meter_grants", m, monthlyPrefix)
+		}
+		return err
+	})
+	return made, last, more, err
+}
+
+// monthlyPrefix begins the ids of monthly grants, which month and owner follow.
+const monthlyPrefix = "monthly:"
+
+func monthlyID(g meter.Grant) string {
+	return monthlyPrefix + g.Month.String() + ":" + meter.UnitTag(g.Line, g.Family)
+}
+
+// grantsOfMonth returns the grants of a month by owner.
+func (l *Ledger) grantsOfMonth(tx *transaction, lines, families []string, m meter.Month) (map[string][]meter.Grant, error) {
+	rows, err := l.ownersGrants(tx, lines, families, m, m)
+	all := map[string][]meter.Grant{}
+	for _, r := range rows {
+		tag := meter.UnitTag(r.Line, r.Family)
+		all[tag] = append(all[tag], r.Grant)
+	}
+	return all, err
+}
+
+// ownersGrants returns the grants of some months to lines and families.
+func (l *Ledger) ownersGrants(tx *transaction, lines, families []string, from, to meter.Month) ([]GrantRow, error) {
+	lineText, err := ids(lines)
+	if err != nil {
+		return nil, err
+	}
+	familyText, err := ids(families)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := l.grantsOf(tx, l.sql.lineGrants, lineText, int64(from), int64(to))
+	if err != nil {
+		return nil, err
+	}
+	shared, err := l.grantsOf(tx, l.sql.familyGrants, familyText, int64(from), int64(to))
+	return append(theirs, shared...), err
+}
+
+// withoutGrant returns those plans whose owners have no monthly grant yet.
+func withoutGrant(plans []meter.Grant, before map[string][]meter.Grant) (missing []meter.Grant, err error) {
+	for _, g := range plans {
+		has := false
+		theirs := before[meter.UnitTag(g.Line, g.Family)]
+		for _, b := range theirs {
+			has = has || b.Kind == meter.Monthly
+		}
+		if has {
+			continue
+		}
+		if err := meter.CheckGrant(theirs, g); err != nil {
+			return nil, err
+		}
+		missing = append(missing, g)
+	}
+	return missing, nil
+}

@@ -1,0 +1,89 @@
+package meterledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reprise-dev/reprise/meter"
+)
+
+// Move is what is known of a line that is to move when its unit has been closed and its rows are flushed and folded.
+type Move struct {
+	Line string
+	// From and To are families, or empty for none.
+	From, To string
+	// Generation and Version are what Redis says of the line.
+	Generation meter.Generation
+	Version    int64
+}
+
+// MoveLine switches a line from one family to another, from now on. It is refused with [ErrNotDrained] while a row of the
+// line is not folded, a grant is not confirmed, or SQL does not hold exactly the changes up to the version in Redis; with
+// [ErrHeld] during a restore, with [ErrOldGeneration] for a Redis that is not the current one, and with
+// [ErrConflict] if the line is in a third family. A repetition does nothing. Nothing is appended meanwhile.
+func (l *Ledger) MoveLine(ctx context.Context, m Move) error {
+	return l.change(ctx, func(tx *transaction) error {
+		if err := tx.run(l.sql.lockGeneration); err != nil {
+			return err
+		}
+		if err := l.unheld(tx); err != nil {
+			return err
+		}
+		if err := tx.run(l.sql.lockLine, m.Line); err != nil {
+			return err
+		}
+		lines, err := l.linesOf(tx, []string{m.Line})
+		if err != nil {
+			return err
+		}
+		line, ok := lines[m.Line]
+		switch {
+		case !ok:
+			return unknown("line", m.Line)
+		case line.Family == m.To:
+			return nil
+		case line.Family != m.From:
+			return conflict("line %s is in family %q, and not in %q: look again", m.Line, line.Family, m.From)
+		}
+		if err := l.checkMove(tx, m); err != nil {
+			return err
+		}
+		if err := tx.run(l.sql.endMember, m.Line); err != nil {
+			return err
+		}
+		return tx.run(l.sql.addMember, m.Line, m.To)
+	})
+}
+
+func (l *Ledger) checkMove(tx *transaction, m Move) error {
+	if m.To != "" {
+		families, err := l.familiesOf(tx, []string{m.To})
+		if err != nil {
+			return err
+		}
+		if len(families) == 0 {
+			return unknown("family", m.To)
+		}
+	}
+	current, err := l.current(tx)
+	if err != nil {
+		return err
+	}
+	if current != m.Generation {
+		return oldGeneration(m.Generation, current)
+	}
+	tag := meter.UnitTag(m.Line, "")
+	all, err := l.changesOf(tx, m.Generation, []string{m.Line}, nil)
+	if err != nil {
+		return err
+	}
+	switch c := all[tag]; {
+	case c.Unfolded > 0:
+		return fmt.Errorf("%w: %d rows of line %s are not folded: fold first", ErrNotDrained, c.Unfolded, m.Line)
+	case c.Unconfirmed > 0:
+		return fmt.Errorf("%w: %d grants of line %s are not confirmed: let them be made first", ErrNotDrained, c.Unconfirmed, m.Line)
+	case c.Count != m.Version || c.Highest != m.Version:
+		return fmt.Errorf("%w: Redis has made %d changes to line %s, and the ledger holds %d, up to the %d.: flush first", ErrNotDrained, m.Version, m.Line, c.Count, c.Highest)
+	}
+	return nil
+}

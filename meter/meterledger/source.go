@@ -1,0 +1,195 @@
+package meterledger
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/reprise-dev/reprise/meter"
+)
+
+// Range is a part of the order of units: those from From up to, not at, To. A unit is named by [meter.UnitTag], and
+// families come before lines that are in none. Empty is the beginning, or the end. Units that are added later are in the
+// range that is there for their name.
+type Range struct {
+	From, To string
+	// Units is how many there were when the range was made.
+	Units int
+}
+
+// Unit is the range of one unit.
+func Unit(tag string) Range { return Range{From: tag, To: tag + "!", Units: 1} } // no id has a character as small
+
+// pastAll is after every id.
+const pastAll = "~"
+
+// part returns which ids of a kind are in the range.
+func (r Range) part(kind string) (from, to string) {
+	cut := func(tag, open string) string {
+		id, ok := strings.CutPrefix(tag, kind)
+		switch {
+		case tag == "":
+			return open
+		case ok:
+			return id
+		case tag < kind:
+			return ""
+		}
+		return pastAll
+	}
+	return cut(r.From, ""), cut(r.To, pastAll)
+}
+
+// Ranges divides all units into ranges of a number of units each, which leave out nothing.
+func (l *Ledger) Ranges(ctx context.Context, units int) (all []Range, err error) {
+	err = l.look(ctx, func(tx *transaction) error {
+		all = nil
+		r := Range{}
+		for _, kind := range []struct {
+			tag  string
+			next statement
+		}{{familyTag, l.sql.nextFamilies}, {lineTag, l.sql.nextLines}} {
+			for after, more := "", true; more; {
+				more = false
+				if err := tx.each(kind.next, []any{after, 10_000}, []any{&after}, func() error {
+					more = true
+					if r.Units == units {
+						r.To = kind.tag + after
+						all = append(all, r)
+						r = Range{From: r.To}
+					}
+					r.Units++
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
+		}
+		all = append(all, r)
+		return nil
+	})
+	return all, err
+}
+
+// Horizon is how far back something is read.
+type Horizon struct {
+	// Month and Day are the first that count. Rows and allowances are read by month, so those of a month before the
+	// first one are left out, and daily totals by day.
+	Month meter.Month
+	Day   meter.Day
+	// RecordLife is how long after its row an operation's record in Redis lives; 0 leaves records out.
+	RecordLife time.Duration
+}
+
+// Holdings are all that the ledger holds of some units: what [meter.Rebuild] makes their state in Redis from, and what
+// else is in Redis beside it.
+type Holdings struct {
+	Range  Range
+	Source meter.Source
+	// Families are the families of the range, those without lines too.
+	Families []string
+	// Rows are those of Source.Rows, with what else the log says of them.
+	Rows []DoneRow
+	// Folded are rows that were folded and are younger than an operation's record lives: they have one. So do those of Rows.
+	Folded []DoneRow
+	// Grants are those of Source.Grants, with what else is known of them. Those since RecordsSince have a record.
+	Grants []GrantRow
+	// RecordsSince is the age at which records end, by the server's clock.
+	RecordsSince time.Time
+	// Policies are the global ones, and those of the range's lines.
+	Policies Policies
+	// Changes are what is held of the lines and families in the generation of Source.
+	Changes map[string]Changes
+}
+
+// Read returns what the ledger holds of a range, all of it at one moment, with a fixed number of statements.
+func (l *Ledger) Read(ctx context.Context, r Range, h Horizon) (held Holdings, err error) {
+	err = l.look(ctx, func(tx *transaction) error {
+		held = Holdings{Range: r, Source: meter.Source{Members: map[string]string{}}}
+		return l.read(tx, &held, h)
+	})
+	return held, err
+}
+
+func (l *Ledger) read(tx *transaction, held *Holdings, h Horizon) (err error) {
+	s := &held.Source
+	if s.Generation, err = l.current(tx); err != nil {
+		return err
+	}
+	if err := l.readUnits(tx, held); err != nil {
+		return err
+	}
+	lines := keys(s.Members)
+	if held.Grants, err = l.ownersGrants(tx, lines, held.Families, h.Month, 999912); err != nil {
+		return err
+	}
+	s.Grants = grantsOnly(held.Grants)
+	if s.Folded, err = l.foldedOf(tx, lines, held.Families, h); err != nil {
+		return err
+	}
+	if err := l.readRows(tx, held, lines, h); err != nil {
+		return err
+	}
+	if held.Policies, err = l.policiesOf(tx, lines); err != nil {
+		return err
+	}
+	held.Changes, err = l.changesOf(tx, s.Generation, lines, held.Families)
+	return err
+}
+
+func (l *Ledger) readUnits(tx *transaction, held *Holdings) error {
+	lineFrom, lineTo := held.Range.part(lineTag)
+	familyFrom, familyTo := held.Range.part(familyTag)
+	var line, family string
+	if err := tx.each(l.sql.membersIn, []any{lineFrom, lineTo, familyFrom, familyTo}, []any{&line, &family}, func() error {
+		held.Source.Members[line] = family
+		return nil
+	}); err != nil {
+		return err
+	}
+	return tx.each(l.sql.familiesIn, []any{familyFrom, familyTo}, []any{&family}, func() error {
+		held.Families = append(held.Families, family)
+		return nil
+	})
+}
+
+// foldedOf reads the totals of lines, and the snapshots of lines and of whoever took from families.
+func (l *Ledger) foldedOf(tx *transaction, lines, families []string, h Horizon) (meter.Folded, error) {
+	f := meter.Folded{Totals: map[meter.TotalKey]meter.Sums{}, Snapshots: map[meter.SnapshotKey]meter.Sums{}}
+	lineText, err := ids(lines)
+	if err != nil {
+		return f, err
+	}
+	familyText, err := ids(families)
+	if err != nil {
+		return f, err
+	}
+	if err := l.eachTotal(tx, l.sql.lineTotals, []any{lineText, int64(h.Day)}, func(k meter.TotalKey, s meter.Sums) { f.Totals[k] = s }); err != nil {
+		return f, err
+	}
+	keep := func(k meter.SnapshotKey, s meter.Sums) { f.Snapshots[k] = s }
+	if err := l.eachSnapshot(tx, l.sql.lineSnapshots, []any{lineText, int64(h.Month)}, keep); err != nil {
+		return f, err
+	}
+	return f, l.eachSnapshot(tx, l.sql.familySnapshots, []any{familyText, int64(h.Month)}, keep)
+}
+
+func (l *Ledger) readRows(tx *transaction, held *Holdings, lines []string, h Horizon) error {
+	text, err := ids(lines)
+	if err != nil {
+		return err
+	}
+	if err := l.eachDone(tx, l.sql.unfolded, []any{text, int64(h.Month)}, func(r DoneRow) {
+		held.Rows = append(held.Rows, r)
+		held.Source.Rows = append(held.Source.Rows, r.Row)
+	}); err != nil {
+		return err
+	}
+	var now int64
+	if err := tx.one(l.sql.now, nil, &now); err != nil || h.RecordLife <= 0 {
+		return err
+	}
+	since := now - h.RecordLife.Microseconds()
+	held.RecordsSince = instant(since)
+	return l.eachDone(tx, l.sql.recent, []any{text, since}, func(r DoneRow) { held.Folded = append(held.Folded, r) })
+}

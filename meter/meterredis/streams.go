@@ -1,0 +1,231 @@
+package meterredis
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/store"
+)
+
+//go:embed script/intake.lua
+var intakeLua string
+
+//go:embed script/done.lua
+var doneLua string
+
+//go:embed script/resend.lua
+var resendLua string
+
+// Shards is the number of streams that events wait in. Those of a line are all in one.
+const Shards = 16
+
+// group is that of the workers.
+const group = "meter"
+
+// Streams hold events between intake and the done log: an event leaves its stream when its row is committed, or as a
+// dead letter. They may be used by several goroutines.
+type Streams struct {
+	client rueidis.Client
+	names  names
+	limit  int64 // of a stream
+	intake *rueidis.Lua
+	done   *rueidis.Lua
+	resend *rueidis.Lua
+}
+
+// Message is a delivery of an event.
+type Message struct {
+	Shard int
+	ID    string // of the delivery, in its stream
+	Text  string // the event's JSON
+}
+
+// DeadLetter is an event that was refused for good.
+type DeadLetter struct {
+	Shard  int
+	ID     string
+	Text   string
+	Reason meter.Reason
+	Detail string
+}
+
+// ErrFull is the error of an intake whose stream has no room: send the events again later. None was taken in.
+var ErrFull = errors.New("the stream of the line is full: workers do not keep up")
+
+// OpenStreams returns the streams of a meter, of which each holds at most limit events, and sees to it that they are there.
+func (m *Meter) OpenStreams(ctx context.Context, limit int64) (*Streams, error) {
+	s := &Streams{m.client, m.names, limit, rueidis.NewLuaScript(intakeLua), rueidis.NewLuaScript(doneLua), rueidis.NewLuaScript(resendLua)}
+	for shard := range Shards {
+		create := s.client.B().XgroupCreate().Key(s.names.intake(shard)).Group(group).Id("0").Mkstream().Build()
+		if err := s.client.Do(ctx, create).Error(); err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
+			return nil, store.Unavailable(fmt.Errorf("make the streams: %w", err))
+		}
+	}
+	return s, nil
+}
+
+// ShardOf returns the stream of a line.
+func ShardOf(line string) int {
+	return store.TagBucket(meter.UnitTag(line, "")) / (store.Buckets / Shards)
+}
+
+// Add takes in events of one shard, all or none. After an error that says indeterminate they may be in the stream: taking them in
+// again is harmless, because each counts once.
+func (s *Streams) Add(ctx context.Context, shard int, events ...meter.Event) error {
+	args := []string{number(s.limit)}
+	for _, e := range events {
+		args = append(args, string(e.AppendJSON(nil)))
+	}
+	n, err := s.intake.Exec(ctx, s.client, []string{s.names.intake(shard)}, args).AsInt64()
+	switch {
+	case err != nil:
+		return failed("take in events", err)
+	case n == 0:
+		return ErrFull
+	}
+	return nil
+}
+
+// failed translates the error of a command that may have been run.
+func failed(what string, err error) error {
+	if _, reply := rueidis.IsRedisErr(err); reply {
+		return store.Unavailable(fmt.Errorf("%s: %w", what, err))
+	}
+	return store.Indeterminate(fmt.Errorf("%s: %w", what, err))
+}
+
+// Read returns up to count deliveries that nobody had yet, and waits for the first at most as long as wait. They belong to the
+// consumer until it is done with them, or was silent for so long that another one claims them.
+func (s *Streams) Read(ctx context.Context, shard int, consumer string, count int64, wait time.Duration) ([]Message, error) {
+	read := s.client.B().Xreadgroup().Group(group, consumer).Count(count).Block(wait.Milliseconds()).
+		Streams().Key(s.names.intake(shard)).Id(">").Build()
+	return s.messages(ctx, shard, read)
+}
+
+// Own returns deliveries that the consumer has and is not done with, after an id.
+func (s *Streams) Own(ctx context.Context, shard int, consumer, after string, count int64) ([]Message, error) {
+	read := s.client.B().Xreadgroup().Group(group, consumer).Count(count).Streams().Key(s.names.intake(shard)).Id(after).Build()
+	return s.messages(ctx, shard, read)
+}
+
+func (s *Streams) messages(ctx context.Context, shard int, read rueidis.Completed) ([]Message, error) {
+	entries, err := s.client.Do(ctx, read).AsXRead()
+	if rueidis.IsRedisNil(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, store.Unavailable(fmt.Errorf("read deliveries: %w", err))
+	}
+	return messagesOf(shard, entries[s.names.intake(shard)]), nil
+}
+
+func messagesOf(shard int, entries []rueidis.XRangeEntry) (all []Message) {
+	for _, e := range entries {
+		all = append(all, Message{shard, e.ID, e.FieldValues["event"]})
+	}
+	return all
+}
+
+// Claim takes over up to count deliveries whose consumers were silent for idle.
+func (s *Streams) Claim(ctx context.Context, shard int, consumer string, idle time.Duration, count int64) ([]Message, error) {
+	claim := s.client.B().Xautoclaim().Key(s.names.intake(shard)).Group(group).Consumer(consumer).
+		MinIdleTime(strconv.FormatInt(idle.Milliseconds(), 10)).Start("0").Count(count).Build()
+	reply, err := s.client.Do(ctx, claim).ToArray()
+	if err != nil || len(reply) < 2 {
+		return nil, store.Unavailable(fmt.Errorf("claim deliveries: %w", err))
+	}
+	entries, err := reply[1].AsXRange()
+	if err != nil {
+		return nil, store.Unavailable(fmt.Errorf("claim deliveries: %w", err))
+	}
+	return messagesOf(shard, entries), nil
+}
+
+// Verdict is a delivery that was refused for good.
+type Verdict struct {
+	Message
+	Reason meter.Reason
+	Detail string
+}
+
+// Done removes deliveries of one shard that are dealt with: those whose rows are committed, and those that were refused, which
+// become dead letters. It may be repeated.
+func (s *Streams) Done(ctx context.Context, shard int, done []Message, refused []Verdict) error {
+	args := []string{group, strconv.Itoa(len(done))}
+	for _, m := range done {
+		args = append(args, m.ID)
+	}
+	for _, v := range refused {
+		args = append(args, v.ID, v.Text, string(v.Reason), v.Detail)
+	}
+	if len(args) == 2 {
+		return nil
+	}
+	if err := s.done.Exec(ctx, s.client, []string{s.names.intake(shard), s.names.dead(shard)}, args).Error(); err != nil {
+		return failed("acknowledge deliveries", err)
+	}
+	return nil
+}
+
+// Leave removes a consumer that has nothing left.
+func (s *Streams) Leave(ctx context.Context, consumer string) error {
+	var leave rueidis.Commands
+	for shard := range Shards {
+		leave = append(leave, s.client.B().XgroupDelconsumer().Key(s.names.intake(shard)).Group(group).Consumername(consumer).Build())
+	}
+	for _, reply := range s.client.DoMulti(ctx, leave...) {
+		if err := reply.Error(); err != nil {
+			return failed("leave", err)
+		}
+	}
+	return nil
+}
+
+// Waiting returns how many events are in the streams.
+func (s *Streams) Waiting(ctx context.Context) (total int64, err error) {
+	var ask rueidis.Commands
+	for shard := range Shards {
+		ask = append(ask, s.client.B().Xlen().Key(s.names.intake(shard)).Build())
+	}
+	for _, reply := range s.client.DoMulti(ctx, ask...) {
+		n, err := reply.AsInt64()
+		if err != nil {
+			return 0, store.Unavailable(fmt.Errorf("count the streams: %w", err))
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// DeadLetters returns up to count dead letters of a shard after an id; the empty id is the beginning.
+func (s *Streams) DeadLetters(ctx context.Context, shard int, after string, count int64) (all []DeadLetter, err error) {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	entries, err := s.client.Do(ctx, s.client.B().Xrange().Key(s.names.dead(shard)).Start(from).End("+").Count(count).Build()).AsXRange()
+	if err != nil {
+		return nil, store.Unavailable(fmt.Errorf("read dead letters: %w", err))
+	}
+	for _, e := range entries {
+		all = append(all, DeadLetter{shard, e.ID, e.FieldValues["event"], meter.Reason(e.FieldValues["reason"]), e.FieldValues["detail"]})
+	}
+	return all, nil
+}
+
+// Resend puts a dead letter back into its stream, and reports whether it was still there.
+func (s *Streams) Resend(ctx context.Context, d DeadLetter) (bool, error) {
+	n, err := s.resend.Exec(ctx, s.client, []string{s.names.intake(d.Shard), s.names.dead(d.Shard)}, []string{d.ID, d.Text}).AsInt64()
+	if err != nil {
+		return false, failed("resend a dead letter", err)
+	}
+	return n == 1, nil
+}

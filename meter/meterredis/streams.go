@@ -21,6 +21,9 @@ var intakeLua string
 //go:embed script/done.lua
 var doneLua string
 
+//go:embed script/leave.lua
+var leaveLua string
+
 //go:embed script/resend.lua
 var resendLua string
 
@@ -39,6 +42,7 @@ type Streams struct {
 	intake *rueidis.Lua
 	done   *rueidis.Lua
 	resend *rueidis.Lua
+	leave  *rueidis.Lua
 }
 
 // Message is a delivery of an event.
@@ -62,7 +66,7 @@ var ErrFull = errors.New("the stream of the line is full: workers do not keep up
 
 // OpenStreams returns the streams of a meter, of which each holds at most limit events, and sees to it that they are there.
 func (m *Meter) OpenStreams(ctx context.Context, limit int64) (*Streams, error) {
-	s := &Streams{m.client, m.names, limit, rueidis.NewLuaScript(intakeLua), rueidis.NewLuaScript(doneLua), rueidis.NewLuaScript(resendLua)}
+	s := &Streams{m.client, m.names, limit, rueidis.NewLuaScript(intakeLua), rueidis.NewLuaScript(doneLua), rueidis.NewLuaScript(resendLua), rueidis.NewLuaScript(leaveLua)}
 	for shard := range Shards {
 		create := s.client.B().XgroupCreate().Key(s.names.intake(shard)).Group(group).Id("0").Mkstream().Build()
 		if err := s.client.Do(ctx, create).Error(); err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
@@ -175,13 +179,13 @@ func (s *Streams) Done(ctx context.Context, shard int, done []Message, refused [
 	return nil
 }
 
-// Leave removes a consumer that has nothing left.
+// Leave removes a consumer from the shards in which it has nothing left. What it has elsewhere others claim.
 func (s *Streams) Leave(ctx context.Context, consumer string) error {
-	var leave rueidis.Commands
+	var calls []rueidis.LuaExec
 	for shard := range Shards {
-		leave = append(leave, s.client.B().XgroupDelconsumer().Key(s.names.intake(shard)).Group(group).Consumername(consumer).Build())
+		calls = append(calls, rueidis.LuaExec{Keys: []string{s.names.intake(shard)}, Args: []string{group, consumer}})
 	}
-	for _, reply := range s.client.DoMulti(ctx, leave...) {
+	for _, reply := range s.leave.ExecMulti(ctx, s.client, calls...) {
 		if err := reply.Error(); err != nil {
 			return failed("leave", err)
 		}

@@ -23,6 +23,8 @@ import (
 const (
 	// confirmStep is how long replicas are waited for at a time.
 	confirmStep = 500 * time.Millisecond
+	// confirmedLife is that of the key that a group writes, in seconds: a year.
+	confirmedLife = 365 * 24 * 60 * 60
 	// confirmWithin is how long a command without an end of its own waits.
 	confirmWithin = 5 * time.Second
 )
@@ -114,22 +116,30 @@ func (s *Store) sendGroups(bucket int, l *lane) {
 func (s *Store) askReplicas(bucket int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), confirmStep+introduction)
 	defer cancel()
-	needed := int64(s.dialer.dsn.terms.wait)
 	// A connection of its own: on one that is shared, others would wait too, and a command that is redirected would be
 	// waited for where it is not.
 	return s.client.Dedicated(func(c rueidis.DedicatedClient) error {
-		results := c.DoMulti(ctx, c.B().Set().Key(s.names.confirmed(bucket)).Value("").Build(),
-			c.B().Wait().Numreplicas(needed).Timeout(confirmStep.Milliseconds()).Build())
-		if err := results[0].Error(); err != nil {
-			return explain(err)
+		key := s.names.confirmed(bucket)
+		// It is written even if there is no memory left, and answers are replayed.
+		written, n, err := s.writeAndWait(ctx, c, c.B().Expire().Key(key).Seconds(confirmedLife).Build())
+		if err == nil && written == 0 {
+			_, n, err = s.writeAndWait(ctx, c, c.B().Setex().Key(key).Seconds(confirmedLife).Value("").Build())
 		}
-		n, err := results[1].AsInt64()
-		switch {
-		case err != nil:
-			return explain(err)
-		case n < needed:
-			return fmt.Errorf("%w: %d of %d (wait=%d in the DSN): look at `INFO replication`", errTooFew, n, needed, needed)
+		if needed := s.dialer.dsn.terms.wait; err == nil && n < int64(needed) {
+			err = fmt.Errorf("%w: %d of %d (wait=%d in the DSN): look at `INFO replication`", errTooFew, n, needed, needed)
 		}
-		return nil
+		return explain(err)
 	})
+}
+
+// writeAndWait returns the number that a command replies, if it is one, and how many replicas have confirmed it.
+func (s *Store) writeAndWait(ctx context.Context, c rueidis.DedicatedClient, write rueidis.Completed) (written, n int64, err error) {
+	wait := c.B().Wait().Numreplicas(int64(s.dialer.dsn.terms.wait)).Timeout(confirmStep.Milliseconds()).Build()
+	results := c.DoMulti(ctx, write, wait)
+	if err := results[0].Error(); err != nil {
+		return 0, 0, err
+	}
+	written, _ = results[0].AsInt64()
+	n, err = results[1].AsInt64()
+	return written, n, err
 }

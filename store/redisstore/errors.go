@@ -115,6 +115,9 @@ func refused(err error) bool {
 // explain says what to do about an error, where that is known.
 func explain(err error) error {
 	var text string
+	if err == nil {
+		return nil
+	}
 	if reply, ok := rueidis.IsRedisErr(err); ok {
 		text = reply.Error()
 	} else if reply, ok := errors.AsType[replyError](err); ok {

@@ -18,7 +18,10 @@ func TestConformance(t *testing.T) {
 	for topology, start := range map[string]func(t *testing.T) string{
 		"standalone": func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
 		older:        func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
-		"sentinel":   func(t *testing.T) string { return servicetest.NewSentinel(t, servicetest.SentinelOptions{}).DSN() },
+		"sentinel": func(t *testing.T) string {
+			node := servicetest.RedisOptions{Persistence: servicetest.PersistNothing} // a disk would be waited for twice
+			return servicetest.NewSentinel(t, servicetest.SentinelOptions{Node: node}).DSN()
+		},
 		"cluster": func(t *testing.T) string {
 			return servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{}).DSN()
 		},
@@ -27,7 +30,11 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			dsn := start(t)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
-				d := databaseOn(t, dsn)
+				more := ""
+				if topology == "sentinel" { // it has a replica
+					more = "&wait=1&replicas=1"
+				}
+				d := databaseOn(t, dsn, more)
 				d.options.older = topology == older
 				return storetest.Harness{
 					Open: func() (store.Store, error) {

@@ -99,7 +99,7 @@ func (s *Store) enroll(ctx context.Context) error {
 	known := strings.Fields(text)
 	before := len(known)
 	for _, f := range s.dialer.inspector().askFollowers(ctx, m) {
-		if run := replicaRun(f.RunID, m.ReplID); !slices.Contains(known, run) {
+		if run := replicaRun(f.RunID, m.ReplID); f.ReplID == m.ReplID && !slices.Contains(known, run) {
 			known = append(known, run)
 		}
 	}

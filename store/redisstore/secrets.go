@@ -21,7 +21,9 @@ func (s *Store) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, e
 		return nil, 0, err
 	}
 	defer s.leave()
-	return s.readSecrets(ctx)
+	since := s.server()
+	secrets, at, err := s.readSecrets(ctx)
+	return secrets, at, s.confirm(ctx, 0, since, err)
 }
 
 // AddSecret implements [store.SecretKeeper].

@@ -101,6 +101,22 @@ func TestNothingIsAcknowledgedBeforeReplicasHaveIt(t *testing.T) {
 	}
 }
 
+// What is recorded can be read where there is no memory left to record more.
+func TestReadingIsConfirmedWithoutMemory(t *testing.T) {
+	t.Parallel()
+	master := servicetest.NewRedis(t, servicetest.RedisOptions{})
+	master.Replica()
+	s := databaseOn(t, master.DSN(0), "&wait=1").open()
+	begin := newBegin()
+	want(t, s, machine.Acquired, begin)
+	want(t, s, machine.CompletedNow, completion(begin, "answer"))
+	master.Config("maxmemory", "1")
+	want(t, s, machine.Found, machine.Inspect{Scope: begin.Scope})
+	if _, err := s.Apply(t.Context(), newBegin()); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
+		t.Errorf("a new key without memory: %v", err)
+	}
+}
+
 // A replica that is promoted is accepted by itself where another one is shown to have no more than it.
 func TestPromotedReplicaThatHasEverythingAcknowledged(t *testing.T) {
 	t.Parallel()
@@ -238,4 +254,44 @@ func TestUnplannedFailoverUnderLoad(t *testing.T) {
 			t.Errorf("%d keys were counted as %d", done[i].Load(), n)
 		}
 	}
+}
+
+// In a cluster each server has replicas of its own. One of them that is promoted waits for an operator: slots may have
+// moved to its primary.
+func TestWaitingInACluster(t *testing.T) {
+	t.Parallel()
+	cluster := servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{Replicas: 1})
+	d := databaseOn(t, cluster.DSN(), "&wait=1&replicas=1")
+	s := d.open()
+	const tag = "account 7"
+	done, stop := d.traffic(s, tag)
+	awaitMore(t, done)
+	counter := d.business(tag, "counter")
+	cluster.Failover(counter) // a planned one is accepted all the same
+	awaitMore(t, done)
+	stop()
+	if n := d.number(counter); n != done.Load() {
+		t.Errorf("%d keys were counted as %d", done.Load(), n)
+	}
+	for range 20 { // in all slots
+		begin := newBegin()
+		want(t, s, machine.Acquired, begin)
+		want(t, s, machine.CompletedNow, completion(begin, "answer"))
+		want(t, s, machine.Replay, anotherCaller(begin))
+	}
+	master := cluster.Master(counter)
+	master.Kill()
+	cluster.AwaitFailover(counter, master)
+	eventually(t, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := s.Apply(ctx, machine.Inspect{Scope: invocation("key", tag).Candidates[0].Scope})
+		if err == nil {
+			t.Fatal("the promoted server was accepted")
+		}
+		if !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "in a cluster") {
+			return err
+		}
+		return nil
+	})
 }

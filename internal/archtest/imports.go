@@ -20,6 +20,7 @@ var layers = []layer{
 	{"internal/flow", []string{"machine"}},
 	{"meter", nil},
 	{"meter/metertest", []string{"meter"}},
+	{"meter/pipeline", []string{"machine", "meter", "store", "meter/meterredis", "meter/meterledger"}},
 	{"meter/meterredis", []string{"machine", "meter", "store", "store/redisstore"}}, // its effects are that store's
 	{"store", []string{"machine"}},
 	{"store/storetest", []string{"machine", "store", "store/faultstore", "store/memstore"}}, // memstore is what others are compared with

@@ -37,6 +37,7 @@ type Meter struct {
 	policy   *rueidis.Lua
 	unit     *rueidis.Lua
 	policies policyCache
+	gate     gate
 }
 
 // New returns the meter on a store, which stays the caller's.

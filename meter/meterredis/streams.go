@@ -233,3 +233,13 @@ func (s *Streams) Resend(ctx context.Context, d DeadLetter) (bool, error) {
 	}
 	return n == 1, nil
 }
+
+// Bury adds a dead letter of an event that is in no stream.
+func (s *Streams) Bury(ctx context.Context, d DeadLetter) error {
+	add := s.client.B().Xadd().Key(s.names.dead(d.Shard)).Id("*").FieldValue().
+		FieldValue("event", d.Text).FieldValue("reason", string(d.Reason)).FieldValue("detail", d.Detail).Build()
+	if err := s.client.Do(ctx, add).Error(); err != nil {
+		return failed("keep a dead letter", err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+)
+
+// fate is what is to become of a delivery.
+type fate struct {
+	event meter.Event
+	row   *meter.Row     // to be appended; nil if its row is there already
+	done  bool           // its row is there already
+	why   *meter.Refusal // it is refused for good
+	err   error          // it is decided later
+}
+
+// decide has deliveries decided, many at once. The rows that it returns are not committed yet.
+func (w *Worker) decide(ctx context.Context, deliveries []delivery) []fate {
+	fates := make([]fate, len(deliveries))
+	var lines []string
+	for i, d := range deliveries {
+		e, err := meter.DecodeEvent([]byte(d.text))
+		if err != nil {
+			fates[i].refuse(err)
+			continue
+		}
+		fates[i].event = e
+		lines = append(lines, e.Line)
+	}
+	known, err := w.Directory.Lines(ctx, time.Now(), lines...)
+	if err != nil {
+		for i := range fates {
+			fates[i].err = err
+		}
+		return fates
+	}
+	group := new(errgroup.Group)
+	group.SetLimit(w.atOnce)
+	for i := range fates {
+		if fates[i].why == nil {
+			group.Go(func() error {
+				fates[i].decide(ctx, w, known[fates[i].event.Line])
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // they return nothing
+	w.look(ctx, fates)
+	return fates
+}
+
+// decide decides one delivery. A line that has moved is looked up once more.
+func (f *fate) decide(ctx context.Context, w *Worker, line meterledger.Line) {
+	for try := 0; ; try++ {
+		if line.ID == "" {
+			f.refuse(&meter.Refusal{Reason: meter.UnknownLine, Field: "line_id", Detail: "no such line: import it, then send the event again"})
+			return
+		}
+		f.deduct(ctx, w, line.Family, false)
+		var refusal *meter.Refusal
+		if !errors.As(f.err, &refusal) || refusal.Reason.Action() != meter.LookUp && refusal.Reason != meter.UnknownLine || try > 0 {
+			return
+		}
+		w.Directory.Forget(f.event.Line)
+		known, err := w.Directory.Lines(ctx, time.Now(), f.event.Line)
+		if err != nil {
+			f.err = err
+			return
+		}
+		if line = known[f.event.Line]; line.ID != "" && refusal.Reason == meter.UnknownLine && try > 0 {
+			return
+		}
+	}
+}
+
+// deduct asks the script.
+func (f *fate) deduct(ctx context.Context, w *Worker, family string, checked bool) {
+	f.row, f.err = nil, nil
+	decided, err := w.Meter.Deduct(ctx, meterredis.Delivery{Event: f.event, Family: family, Checked: checked})
+	if err == nil {
+		f.row = &meter.Row{Event: f.event, Result: decided.Result}
+		return
+	}
+	var refusal *meter.Refusal
+	var stuck *meterredis.Stuck
+	switch {
+	case errors.As(err, &refusal) && refusal.Reason.Action() == meter.Reject && refusal.Reason != meter.UnknownLine:
+		f.refuse(refusal)
+	case errors.As(err, &stuck):
+		f.refuse(&meter.Refusal{Reason: reasonStuck, Detail: stuck.Error()})
+	default:
+		f.err = err
+	}
+}
+
+// reasonStuck is that of an event of which nobody knows whether it was counted.
+const reasonStuck meter.Reason = "stuck"
+
+func (f *fate) refuse(err error) {
+	var refusal *meter.Refusal
+	if !errors.As(err, &refusal) {
+		refusal = &meter.Refusal{Reason: meter.Malformed, Detail: err.Error()}
+	}
+	f.why, f.err = refusal, nil
+}
+
+// look asks the done log about events whose records may be forgotten, and has those decided that have no row.
+func (w *Worker) look(ctx context.Context, fates []fate) {
+	var ask []meterledger.Identity
+	for i := range fates {
+		if errors.Is(fates[i].err, meterredis.ErrUnchecked) {
+			ask = append(ask, meterledger.Identity{Line: fates[i].event.Line, Event: fates[i].event.ID})
+		}
+	}
+	if len(ask) == 0 {
+		return
+	}
+	found, err := w.Ledger.LookupDone(ctx, ask)
+	for i := range fates {
+		f := &fates[i]
+		if !errors.Is(f.err, meterredis.ErrUnchecked) {
+			continue
+		}
+		row, there := found[meterledger.Identity{Line: f.event.Line, Event: f.event.ID}]
+		switch {
+		case err != nil:
+			f.err = err
+		case there && row.Event.Digest() == f.event.Digest():
+			f.done, f.err = true, nil
+		case there:
+			f.refuse(&meter.Refusal{Reason: meter.OtherContent, Field: "event_id", Detail: "this line's event of this id was another: give the event an id of its own"})
+		default:
+			w.decideChecked(ctx, f)
+		}
+	}
+}
+
+// decideChecked decides an event that has no row.
+func (w *Worker) decideChecked(ctx context.Context, f *fate) {
+	known, err := w.Directory.Lines(ctx, time.Now(), f.event.Line)
+	if err != nil {
+		f.err = err
+		return
+	}
+	f.deduct(ctx, w, known[f.event.Line].Family, true)
+}

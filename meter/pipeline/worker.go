@@ -1,0 +1,254 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+)
+
+// Worker takes events from the streams to the done log. Any number of workers, in any number of processes, share the
+// work. Make one with [NewWorker].
+type Worker struct {
+	WorkerOptions
+	name   string
+	atOnce int
+}
+
+// WorkerOptions are what a worker works with.
+type WorkerOptions struct {
+	Meter     *meterredis.Meter
+	Streams   *meterredis.Streams
+	Ledger    *meterledger.Ledger
+	Directory *Directory
+	// Log is told what went wrong; nil is nobody.
+	Log *slog.Logger
+	// Batch is how many events share a commit at most; 0 is 1,000.
+	Batch int
+	// Idle is after what time of silence the deliveries of another worker are taken over; 0 is 30 s. It has to be longer than
+	// a batch takes: a batch that is dealt with twice is harmless, and twice the work.
+	Idle time.Duration
+}
+
+// NewWorker returns a worker with a name that no other has.
+func NewWorker(o WorkerOptions) *Worker {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Batch == 0 {
+		o.Batch = 1000
+	}
+	if o.Idle == 0 {
+		o.Idle = 30 * time.Second
+	}
+	return &Worker{WorkerOptions: o, name: rand.Text(), atOnce: 128}
+}
+
+// delivery is an event on its way, and where it came from.
+type delivery struct {
+	message meterredis.Message
+	inbox   int64 // its number in the inbox; 0 if it came from a stream
+	text    string
+}
+
+const (
+	// readWait is for how long a read waits for the first event.
+	readWait = 500 * time.Millisecond
+	// retryPause is the pause before events are decided again that could not be.
+	retryPause = 500 * time.Millisecond
+)
+
+// Run works until ctx ends, then finishes what it has read. An error is one of the work as a whole, such as streams that are
+// gone; what can be tried again is.
+func (w *Worker) Run(ctx context.Context) error {
+	group := new(errgroup.Group)
+	for shard := range meterredis.Shards {
+		group.Go(func() error { w.serve(ctx, shard); return nil })
+	}
+	group.Go(func() error { w.serveInbox(ctx); return nil })
+	_ = group.Wait() // they return nothing
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWait)
+	defer cancel()
+	return w.Streams.Leave(leave, w.name)
+}
+
+// serve works on a shard.
+func (w *Worker) serve(ctx context.Context, shard int) {
+	var held []delivery // read, and not decided yet
+	claimed := time.Now()
+	for ctx.Err() == nil {
+		if err := w.Meter.GateOpen(ctx); err != nil {
+			w.complain(ctx, "the gate", err)
+			pause(ctx, retryPause)
+			continue
+		}
+		if time.Since(claimed) > w.Idle/2 {
+			claimed = time.Now()
+			held = append(held, w.claim(ctx, shard, held)...)
+		}
+		if len(held) < w.Batch {
+			wait := readWait
+			if len(held) > 0 {
+				wait = time.Millisecond
+			}
+			messages, err := w.Streams.Read(ctx, shard, w.name, int64(w.Batch-len(held)), wait)
+			if err != nil {
+				w.complain(ctx, "read", err)
+				pause(ctx, retryPause)
+			}
+			held = append(held, deliveriesOf(messages)...)
+		}
+		if len(held) == 0 {
+			continue
+		}
+		before := len(held)
+		held = w.work(context.WithoutCancel(ctx), shard, held)
+		if len(held) == before {
+			pause(ctx, retryPause) // nothing could be decided
+		}
+	}
+}
+
+func deliveriesOf(messages []meterredis.Message) (all []delivery) {
+	for _, m := range messages {
+		all = append(all, delivery{message: m, text: m.Text})
+	}
+	return all
+}
+
+// claim takes over what workers that are silent have left. What this one holds itself it leaves out.
+func (w *Worker) claim(ctx context.Context, shard int, held []delivery) []delivery {
+	messages, err := w.Streams.Claim(ctx, shard, w.name, w.Idle, int64(w.Batch))
+	if err != nil {
+		w.complain(ctx, "take over deliveries", err)
+	}
+	mine := map[string]bool{}
+	for _, d := range held {
+		mine[d.message.ID] = true
+	}
+	var taken []delivery
+	for _, d := range deliveriesOf(messages) {
+		if !mine[d.message.ID] {
+			taken = append(taken, d)
+		}
+	}
+	return taken
+}
+
+// work decides deliveries and appends what was decided. It returns those that are to be decided again.
+func (w *Worker) work(ctx context.Context, shard int, deliveries []delivery) (again []delivery) {
+	fates := w.decide(ctx, deliveries)
+	w.commit(ctx, fates)
+	var done []meterredis.Message
+	var refused []meterredis.Verdict
+	for i, f := range fates {
+		d := deliveries[i]
+		switch {
+		case f.err != nil:
+			again = append(again, d)
+		case f.why != nil:
+			refused = append(refused, meterredis.Verdict{Message: d.message, Reason: f.why.Reason, Detail: f.why.Detail})
+		case f.done:
+			done = append(done, d.message)
+		}
+	}
+	w.complainOnce(ctx, fates)
+	if err := w.Streams.Done(ctx, shard, done, refused); err != nil {
+		w.complain(ctx, "acknowledge", err) // they are claimed and found done later
+	}
+	w.settle(ctx, fates)
+	return again
+}
+
+// commit appends the rows of what was decided. What could not be appended is decided again.
+func (w *Worker) commit(ctx context.Context, fates []fate) {
+	generations := map[meter.Generation][]*fate{}
+	for i := range fates {
+		if f := &fates[i]; f.row != nil && f.err == nil {
+			generations[f.row.Result.Generation] = append(generations[f.row.Result.Generation], f)
+		}
+	}
+	for g, decided := range generations {
+		rows := make([]meter.Row, len(decided))
+		for i, f := range decided {
+			rows[i] = *f.row
+		}
+		appended, err := w.Ledger.AppendDone(ctx, g, rows)
+		for i, f := range decided {
+			if f.err = err; err == nil {
+				f.recorded(appended[i])
+			}
+		}
+	}
+}
+
+// recorded notes what became of a row.
+func (f *fate) recorded(a meterledger.Appended) {
+	switch a.Outcome {
+	case meterledger.OtherEvent:
+		f.refuse(&meter.Refusal{Reason: meter.OtherContent, Field: "event_id",
+			Detail: "this line's event of this id was another, and Redis did not know it any more: what it took is too much, run `reprise meter audit`"})
+	case meterledger.DecidedOtherwise:
+		f.refuse(&meter.Refusal{Reason: reasonStuck, Detail: "it was decided before, with another result, and Redis did not know that any more: run `reprise meter audit`"})
+	default:
+		f.done = true
+	}
+}
+
+// settle lets expire what is in SQL by now. What fails is settled with the next row of its keys.
+func (w *Worker) settle(ctx context.Context, fates []fate) {
+	var rows []meter.Row
+	for _, f := range fates {
+		if f.done && f.row != nil {
+			rows = append(rows, *f.row)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	if err := w.Meter.Settle(ctx, rows); err != nil {
+		w.complain(ctx, "let expire what is recorded", err)
+	}
+}
+
+// complainOnce tells why events wait: of each kind of reason the first.
+func (w *Worker) complainOnce(ctx context.Context, fates []fate) {
+	said := map[string]bool{}
+	for _, f := range fates {
+		if f.err == nil {
+			continue
+		}
+		kind := f.err.Error()
+		var refusal *meter.Refusal
+		if errors.As(f.err, &refusal) {
+			kind = string(refusal.Reason)
+		}
+		if !said[kind] {
+			said[kind] = true
+			w.Log.WarnContext(ctx, "meter: an event waits", "line", f.event.Line, "event", f.event.ID, "why", f.err)
+		}
+	}
+}
+
+func (w *Worker) complain(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		w.Log.WarnContext(ctx, "meter: "+what, "error", err)
+	}
+}
+
+// pause returns after d, or when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -17,6 +17,10 @@
 // another generation counts as absent. A bucket without its generation, or with another one than this
 // process knows, has lost its data, and every command on it says so with [store.ErrLost].
 //
+// With wait=N in its DSN, a store acknowledges nothing before N replicas have it. If the DSN says how many replicas
+// there are, a replica that is promoted can be shown to have all of it, and is then used without an operator's
+// act.
+//
 // # Listing and waiting
 //
 // Redis finds records by their keys alone. Those whose outcome is unknown are in an index of their bucket, which

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -32,8 +31,12 @@ func newDialer(d DSN, option rueidis.ClientOption, log *slog.Logger) dialer {
 var errReplica = errors.New("this Redis is a replica: its primary is asked")
 
 func (d dialer) dial(ctx context.Context, address string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-	if d.dsn.topology == "sentinel" && slices.Contains(d.dsn.hosts, address) {
-		return d.open(ctx, address)
+	if d.dsn.topology == "sentinel" {
+		primary, err := d.primary(ctx)
+		if err != nil {
+			return nil, greetingError{err}
+		}
+		address = primary
 	}
 	var m member
 	g, err := d.greet(ctx, address)

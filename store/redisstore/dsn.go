@@ -160,7 +160,7 @@ func (d DSN) String() string {
 // options are those of a client that sends nothing twice by itself.
 func (d DSN) options() (rueidis.ClientOption, error) {
 	o := rueidis.ClientOption{
-		InitAddress: d.hosts, SelectDB: d.database, ForceSingleClient: d.topology == "",
+		InitAddress: d.hosts, SelectDB: d.database, ForceSingleClient: d.topology != "cluster",
 		DisableRetry: true, DisableCache: true, ClientName: "reprise", MaxFlushDelay: flushDelay,
 		Dialer: net.Dialer{Timeout: 5 * time.Second},
 	}
@@ -175,11 +175,8 @@ func (d DSN) options() (rueidis.ClientOption, error) {
 		}
 	}
 	if d.topology == "sentinel" {
-		query := d.url.Query()
-		o.Sentinel = rueidis.SentinelOption{
-			MasterSet: d.master, TLSConfig: o.TLSConfig, Dialer: o.Dialer, TopologyRefreshInterval: 5 * time.Second,
-			Username: query.Get("sentinel-user"), Password: query.Get("sentinel-password"),
-		}
+		o.InitAddress = []string{d.master} // a name: each connection asks for the address
+		o.DialCtxFn = newDialer(d, o, nil).dialPrimary
 	}
 	return o, nil
 }

@@ -48,7 +48,7 @@ func TestFaultsBehindSentinel(t *testing.T) {
 
 // ofSentinel is a failover that loses nothing, as an administrator makes one who lets the replica catch up first.
 func ofSentinel(group *servicetest.Sentinel) faulttest.Trouble {
-	return faulttest.Trouble{Name: "failover", Begin: func() { handOver(group) }, End: func() {}, Slow: true}
+	return faulttest.Trouble{Name: "failover", Begin: func() { handOver(group) }, End: func() {}}
 }
 
 // handOver makes the replica take the place of the master, without losing anything: the master takes no more writes, and the

@@ -52,7 +52,7 @@ var errSilent = errors.New("no answer came")
 // maxGreeting is how long a reply may be.
 const maxGreeting = 1 << 20
 
-// answer is a reply of one text, which is empty for none, or an error reply.
+// answer is a reply of one text, or of several as words of one; empty for none; or an error reply.
 type answer struct {
 	text string
 	err  replyError
@@ -120,6 +120,23 @@ func (g greeting) read(asked string) (string, error) {
 		value := make([]byte, size+2)
 		_, err = io.ReadFull(g.in, value)
 		return string(value[:size]), err
+	case '*':
+		return g.readWords(asked, text)
 	}
 	return "", fmt.Errorf("what answers %s with %q is no Redis: check host and port", asked, line)
+}
+
+// readWords reads the texts of a list.
+func (g greeting) readWords(asked, length string) (string, error) {
+	n, err := strconv.Atoi(length)
+	if err != nil || n > maxGreeting {
+		return "", fmt.Errorf("what answers %s with a list of %q is no Redis: check host and port", asked, length)
+	}
+	words := make([]string, max(0, n))
+	for i := range words {
+		if words[i], err = g.read(asked); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(words, " "), nil
 }

@@ -85,7 +85,24 @@ return 1
 `
 
 // records returns the keys of all records, void ones too.
-func (d *database) records() (keys []string) {
+func (d *database) records() []string { return d.keys(d.names.records()) }
+
+// empty deletes all that the store has. Every scan of a server that tests share looks at what others have left there.
+func (d *database) empty() {
+	d.Helper()
+	var remove rueidis.Commands
+	for _, key := range d.keys(d.names.prefix + "*") {
+		remove = append(remove, d.client.B().Unlink().Key(key).Build())
+	}
+	for _, removed := range d.client.DoMulti(context.Background(), remove...) {
+		if err := removed.Error(); err != nil {
+			d.Error(err)
+		}
+	}
+}
+
+// keys returns the keys that match a pattern.
+func (d *database) keys(pattern string) (keys []string) {
 	d.Helper()
 	nodes, err := (&Store{client: d.client}).primaries(context.Background())
 	if err != nil {
@@ -93,7 +110,7 @@ func (d *database) records() (keys []string) {
 	}
 	for _, n := range nodes {
 		for cursor := uint64(0); ; {
-			entry, err := n.client.Do(context.Background(), n.client.B().Scan().Cursor(cursor).Match(d.names.records()).Count(10_000).Build()).AsScanEntry()
+			entry, err := n.client.Do(context.Background(), n.client.B().Scan().Cursor(cursor).Match(pattern).Count(10_000).Build()).AsScanEntry()
 			if err != nil {
 				d.Fatal(err)
 			}

@@ -85,6 +85,9 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
 	s.helpers.Go(func() { s.keepChecking(s.life, checkEvery) })
+	if d.topology == "sentinel" {
+		s.helpers.Go(func() { s.dialer.keepAsking(s.life) })
+	}
 	s.helpers.Go(func() { s.keepSweeping(s.life, cmp.Or(options.sweep, sweepEvery)) })
 	return s, nil
 }

@@ -14,29 +14,12 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-// onTopologies runs a test on one server, behind Sentinel and in a Cluster.
-func onTopologies(t *testing.T, test func(t *testing.T, dsn string)) {
-	t.Helper()
-	for topology, start := range map[string]func(t *testing.T) string{
-		"standalone": func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
-		"sentinel":   func(t *testing.T) string { return servicetest.NewSentinel(t, servicetest.SentinelOptions{}).DSN() },
-		"cluster": func(t *testing.T) string {
-			return servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{}).DSN()
-		},
-	} {
-		t.Run(topology, func(t *testing.T) {
-			t.Parallel()
-			test(t, start(t))
-		})
-	}
-}
-
 // Several processes race for a key: for a new one with 200 duplicates, because only sequential ones may be caught elsewhere
 // (case O28), and for one that was given up (case O2).
 func TestOneOfManyProcessesGetsTheKey(t *testing.T) {
 	t.Parallel()
-	onTopologies(t, func(t *testing.T, dsn string) {
-		d := databaseOn(t, dsn)
+	onTopologies(t, func(t *testing.T, start func(*testing.T) string) {
+		d := databaseOn(t, start(t))
 		fresh := newBegin().Scope.Digest.String()
 		outcomes := killtest.Together(t, d.child("burst", fresh), d.child("burst", fresh))
 		if outcomes["acquired"] != 1 || outcomes["in-progress"] != 199 || len(outcomes) != 2 {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/storetest"
 )
@@ -15,26 +14,15 @@ const older = "older"
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for topology, start := range map[string]func(t *testing.T) string{
-		"standalone": func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
-		older:        func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
-		"sentinel": func(t *testing.T) string {
-			node := servicetest.RedisOptions{Persistence: servicetest.PersistNothing} // a disk would be waited for twice
-			return servicetest.NewSentinel(t, servicetest.SentinelOptions{Node: node}).DSN()
-		},
-		"cluster": func(t *testing.T) string {
-			return servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{}).DSN()
-		},
-	} {
+	all := topologies()
+	all[older] = all["standalone"]
+	for topology, start := range all {
 		t.Run(topology, func(t *testing.T) {
 			t.Parallel()
 			dsn := start(t)
 			storetest.Run(t, func(t *testing.T) storetest.Harness {
-				more := ""
-				if topology == "sentinel" { // it has a replica
-					more = "&wait=1&replicas=1"
-				}
-				d := databaseOn(t, dsn, more)
+				d := databaseOn(t, dsn)
+				t.Cleanup(d.empty)
 				d.options.older = topology == older
 				return storetest.Harness{
 					Open: func() (store.Store, error) {

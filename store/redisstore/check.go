@@ -32,7 +32,7 @@ func (s *Store) keepChecking(ctx context.Context, every time.Duration) {
 }
 
 func (s *Store) check(patience time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(s.life, patience)
 	defer cancel()
 	s.dialer.crowd.look(ctx, s.dialer.inspector().who)
 	_ = s.enroll(ctx) // or the next time: until then a failover waits for an operator

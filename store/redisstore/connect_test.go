@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"log/slog"
 	"net/url"
 	"strings"
 	"testing"
@@ -68,4 +69,34 @@ func TestRedisThatForgetsForWantOfMemory(t *testing.T) {
 	server.Config("maxmemory-policy", "noeviction")
 	d.dsn = dsn
 	d.open()
+}
+
+// A server that begins to throw keys away, or takes the place of one that did not, is told of loudly.
+func TestForgettingIsLoggedOnEveryConnection(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	d := databaseOn(t, server.DSN(0))
+	told := make(logged, 100)
+	d.options.Log = slog.New(slog.NewTextHandler(told, nil))
+	s := d.open()
+	server.Config("maxmemory-policy", "allkeys-lru")
+	server.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	eventually(t, func() error {
+		_, err := s.Apply(t.Context(), newBegin())
+		return err
+	})
+	if text := <-told; !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "allkeys-lru") {
+		t.Errorf("logged %s", text)
+	}
+}
+
+// logged are the lines of a log.
+type logged chan string
+
+func (l logged) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default: // more than anybody wants to see
+	}
+	return len(line), nil
 }

@@ -204,6 +204,48 @@ func TestPromotedReplicaThatMayLackSomething(t *testing.T) {
 	}
 }
 
+// With one replica, that one has everything that was acknowledged. A primary that is restarted from an older dump names its
+// history just as a promoted replica does, and is told from it.
+func TestTheOnlyReplica(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T) *group {
+		g := &group{master: servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistSnapshots})}
+		g.replicas = []*servicetest.RedisServer{g.master.Replica()}
+		g.database = databaseOn(t, g.master.DSN(0), "&wait=1&replicas=1")
+		g.store = g.open()
+		g.known(1)
+		return g
+	}
+	t.Run("is promoted", func(t *testing.T) {
+		t.Parallel()
+		g := start(t)
+		begin := g.answered()
+		g.master.Kill()
+		g.replicas[0].Promote()
+		s, err := g.at(g.replicas[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.replicas[0].Replica() // which confirms from now on
+		eventually(t, func() error {
+			_, err := s.Apply(t.Context(), anotherCaller(begin))
+			return err
+		})
+		want(t, s, machine.Replay, anotherCaller(begin))
+	})
+	t.Run("is not the primary from a dump", func(t *testing.T) {
+		t.Parallel()
+		g := start(t)
+		g.master.Do("SAVE")
+		g.answered()
+		g.master.Kill()
+		g.master.Restart()
+		if _, err := g.at(g.master); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "not seen as a replica") {
+			t.Errorf("a primary that was restarted from an older dump: %v", err)
+		}
+	})
+}
+
 // All processes of a store wait for the same: each relies on the others.
 func TestTermsAreTheSameForAll(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,8 @@
 package redisstore
 
 import (
+	"encoding/hex"
+
 	"github.com/redis/rueidis"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -20,3 +22,15 @@ func (s *Store) Generation(tag string) machine.Generation {
 // GenerationKey returns the key of the generation of a tag's bucket: a script that changes data of the bucket beside effects
 // compares it with [Store.Generation], and changes nothing where it is another one.
 func (s *Store) GenerationKey(tag string) string { return s.names.generation(store.TagBucket(tag)) }
+
+// CommonGeneration returns the generation that all buckets have as far as this process knows, in lower-case hex; empty if they
+// do not have the same.
+func (s *Store) CommonGeneration() string {
+	first := s.generation(0)
+	for b := range Buckets {
+		if g := s.generation(b); g != first || g == (machine.Generation{}) {
+			return ""
+		}
+	}
+	return hex.EncodeToString(first[:])
+}

@@ -168,7 +168,7 @@ func (s *Store) perform(ctx context.Context, act *Act, g machine.Generation) (er
 	if act.Accepted, err = s.identities(ctx); err != nil {
 		return err
 	}
-	if act.Buckets, err = s.writeGenerations(ctx, g); err != nil {
+	if act.Buckets, err = s.writeGenerations(ctx, g, act.What == actRenew); err != nil {
 		return err
 	}
 	text, err := json.Marshal(act)
@@ -204,18 +204,23 @@ func (s *Store) identities(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// writeGenerations gives a generation to every bucket that has none, and returns how many those were.
-func (s *Store) writeGenerations(ctx context.Context, g machine.Generation) (written int, err error) {
+// writeGenerations gives a generation to every bucket that has none, or to all of them, and returns how many those were.
+func (s *Store) writeGenerations(ctx context.Context, g machine.Generation, all bool) (written int, err error) {
 	commands := make(rueidis.Commands, Buckets)
 	for b := range commands {
-		commands[b] = s.client.B().Setnx().Key(s.names.generation(b)).Value(string(g[:])).Build()
+		key := s.names.generation(b)
+		if all {
+			commands[b] = s.client.B().Set().Key(key).Value(string(g[:])).Build()
+		} else {
+			commands[b] = s.client.B().Set().Key(key).Value(string(g[:])).Nx().Build()
+		}
 	}
 	for _, result := range s.client.DoMulti(ctx, commands...) {
-		made, err := result.AsBool()
-		if err != nil {
+		err := result.Error()
+		if err != nil && !rueidis.IsRedisNil(err) {
 			return written, sent(ctx, err)
 		}
-		if made {
+		if err == nil {
 			written++
 		}
 	}

@@ -1,0 +1,285 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+	"github.com/reprise-dev/reprise/store/redisstore"
+)
+
+// Hydration says how the state in Redis is made from the ledger.
+type Hydration struct {
+	Ledger   *meterledger.Ledger
+	Redis    string // DSN
+	Store    redisstore.Options
+	Calendar meter.Calendar
+	Horizon  meter.Horizon
+	Who, Why string
+	// Progress is told how many units are done, and of how many; it may be nil.
+	Progress func(done, units int)
+}
+
+// ErrHydrated is the error of hydrating a Redis that is complete and open: nothing was done.
+var ErrHydrated = errors.New("already hydrated: the gate is open and Redis has the ledger's generation")
+
+// Hydrated says what a hydration has done.
+type Hydrated struct {
+	Generation meter.Generation
+	Units      int
+	Skipped    int // they were complete already, from a hydration that stopped
+	Grants     int // that are known to be in Redis by it
+}
+
+const (
+	unitsInRange = 200
+	rangesAtOnce = 4
+)
+
+// Hydrate closes the gate, begins a new generation in SQL and in Redis, writes all units as the ledger says, and opens the gate.
+// What was in Redis before counts for nothing. A hydration that stopped is gone on with: units that are complete are left.
+func Hydrate(ctx context.Context, h Hydration) (done Hydrated, err error) {
+	if err := h.closeGate(ctx); err != nil {
+		return done, err
+	}
+	if done.Generation, err = h.begin(ctx); err != nil {
+		return done, err
+	}
+	s, err := redisstore.Open(ctx, h.Redis, h.Store)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	m, err := meterredis.New(s, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon})
+	if err != nil {
+		return done, err
+	}
+	if err := h.policies(ctx, m); err != nil {
+		return done, err
+	}
+	if err := h.units(ctx, m, &done); err != nil {
+		return done, err
+	}
+	return done, h.gate(ctx, m, true)
+}
+
+// closeGate closes the gate in SQL, unless Redis is complete and open.
+func (h Hydration) closeGate(ctx context.Context) error {
+	policies, err := h.Ledger.Policies(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, id := range meter.AllPolicies() {
+		if id != meter.Gate && policies.Global.Get(id).Version() == 0 {
+			if _, err := h.Ledger.PutPolicy(ctx, "", id, 0, nil, h.Who); err != nil {
+				return fmt.Errorf("make policy %v: %w", id, err)
+			}
+		}
+	}
+	if h.intact(ctx, policies) {
+		return ErrHydrated
+	}
+	return h.putGate(ctx, policies.Global.Get(meter.Gate), "no")
+}
+
+// intact reports whether Redis decides events in the ledger's generation.
+func (h Hydration) intact(ctx context.Context, policies meterledger.Policies) bool {
+	g, err := h.Ledger.Generation(ctx)
+	if err != nil || g == "" || policies.Global.Get(meter.Gate).Text() != gateText("yes") {
+		return false
+	}
+	s, err := redisstore.Open(ctx, h.Redis, h.Store)
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	m, err := meterredis.New(s, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon})
+	return err == nil && m.GateOpen(ctx) == nil && m.Generation() == g
+}
+
+func gateText(open string) string { return "open=" + open }
+
+func (h Hydration) putGate(ctx context.Context, seen meter.Policy, open string) error {
+	if seen.Version() > 0 && seen.Text() == gateText(open) {
+		return nil
+	}
+	_, err := h.Ledger.PutPolicy(ctx, "", meter.Gate, seen.Version(), []meter.Field{{Name: "open", Value: open}}, h.Who)
+	return err
+}
+
+// begin begins a generation, in SQL and then in Redis, or goes on with one that a hydration has begun.
+func (h Hydration) begin(ctx context.Context) (meter.Generation, error) {
+	seen, err := h.Ledger.Generation(ctx)
+	if err != nil {
+		return "", err
+	}
+	if seen != "" && h.begun(ctx, seen) {
+		return seen, nil
+	}
+	var next machine.Generation
+	_, _ = rand.Read(next[:]) // never fails
+	g := meter.Generation(hex.EncodeToString(next[:]))
+	if err := h.Ledger.NewGeneration(ctx, seen, g, h.Who, h.Why); err != nil {
+		return "", err
+	}
+	_, err = redisstore.Renew(ctx, h.Redis, next, h.Who, h.Why, h.Store)
+	return g, err
+}
+
+// begun reports whether every bucket has the generation already, behind a gate that was never opened in it.
+func (h Hydration) begun(ctx context.Context, g meter.Generation) bool {
+	s, err := redisstore.Open(ctx, h.Redis, h.Store)
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	m, err := meterredis.New(s, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon})
+	return err == nil && m.Generation() == g && !m.Opened(ctx)
+}
+
+// policies writes the global ones into every bucket, the gate's among them, which is closed.
+func (h Hydration) policies(ctx context.Context, m *meterredis.Meter) error {
+	policies, err := h.Ledger.Policies(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, id := range meter.AllPolicies() {
+		if err := m.PutPolicy(ctx, policies.Global.Get(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gate opens or closes the gate, in SQL and then in every bucket.
+func (h Hydration) gate(ctx context.Context, m *meterredis.Meter, open bool) error {
+	policies, err := h.Ledger.Policies(ctx, nil)
+	if err != nil {
+		return err
+	}
+	text := "no"
+	if open {
+		text = "yes"
+	}
+	if err := h.putGate(ctx, policies.Global.Get(meter.Gate), text); err != nil {
+		return err
+	}
+	if policies, err = h.Ledger.Policies(ctx, nil); err != nil {
+		return err
+	}
+	return m.PutPolicy(ctx, policies.Global.Get(meter.Gate))
+}
+
+// units writes all units, some ranges at once.
+func (h Hydration) units(ctx context.Context, m *meterredis.Meter, done *Hydrated) error {
+	now, err := h.Ledger.Now(ctx)
+	if err != nil {
+		return err
+	}
+	ranges, err := h.Ledger.Ranges(ctx, unitsInRange)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for _, r := range ranges {
+		total += r.Units
+	}
+	results := make(chan Hydrated)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(rangesAtOnce)
+	var failure error
+	go func() {
+		for _, r := range ranges {
+			group.Go(func() error {
+				part, err := h.hydrateRange(ctx, m, r, now)
+				results <- part
+				return err
+			})
+		}
+		failure = group.Wait()
+		close(results)
+	}()
+	for part := range results {
+		done.Units += part.Units
+		done.Skipped += part.Skipped
+		done.Grants += part.Grants
+		if h.Progress != nil {
+			h.Progress(done.Units+done.Skipped, total)
+		}
+	}
+	return failure
+}
+
+func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r meterledger.Range, now time.Time) (done Hydrated, err error) {
+	days, months := h.days(now), h.Horizon.Months(h.Calendar, now)
+	held, err := h.Ledger.Read(ctx, r, meterledger.Horizon{Month: months[0], Day: days[0]})
+	if err != nil {
+		return done, err
+	}
+	book, err := meter.Rebuild(held.Source)
+	if err != nil {
+		return done, fmt.Errorf("units from %q: %w", r.From, err)
+	}
+	since := now.Add(h.Horizon.Tolerance)
+	hydration := meterredis.NewHydration(book, held.Policies.Lines, days, months, since)
+	for _, unit := range unitsOf(held) {
+		switch err := m.Hydrate(ctx, unit, hydration); {
+		case errors.Is(err, meterredis.ErrComplete):
+			done.Skipped++
+		case err != nil:
+			return done, err
+		default:
+			done.Units++
+		}
+	}
+	var counted []meterledger.Confirmation
+	for _, g := range held.Grants {
+		if !g.Confirmed() {
+			counted = append(counted, meterledger.Confirmation{Grant: g.ID})
+		}
+	}
+	if len(counted) > 0 {
+		done.Grants = len(counted)
+		err = h.Ledger.ConfirmGrants(ctx, held.Source.Generation, counted)
+	}
+	return done, err
+}
+
+// days are those of which there may be keys that events change.
+func (h Hydration) days(now time.Time) (days []meter.Day) {
+	last := h.Calendar.Day(h.Horizon.Latest(now))
+	for d := h.Calendar.Day(h.Horizon.Oldest(now)); d <= last; d = d.Next() {
+		days = append(days, d)
+	}
+	return days
+}
+
+// unitsOf are the units of what was read.
+func unitsOf(held meterledger.Holdings) (units []meterredis.Members) {
+	families := map[string][]string{}
+	for _, f := range held.Families {
+		families[f] = nil
+	}
+	for line, family := range held.Source.Members {
+		if family == "" {
+			units = append(units, meterredis.Members{Lines: []string{line}})
+		} else {
+			families[family] = append(families[family], line)
+		}
+	}
+	for family, lines := range families {
+		slices.Sort(lines)
+		units = append(units, meterredis.Members{Family: family, Lines: lines})
+	}
+	return units
+}

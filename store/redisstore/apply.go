@@ -18,6 +18,9 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 	defer s.leave()
 	bucket, since := bucketOf(command.Target().Digest), s.server()
 	reply, err := s.decide(ctx, command)
+	if err != nil && moving(err) {
+		reply, err = s.decideOnceMoved(ctx, command, err)
+	}
 	if err = s.confirm(ctx, bucket, since, err); err != nil {
 		return machine.Reply{}, s.notice(ctx, bucket, err)
 	}

@@ -104,6 +104,7 @@ func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation,
 		switch {
 		case errors.Is(err, store.ErrIndeterminate):
 			doubt = err
+		case err != nil && moving(err):
 		case doubt == nil || !errors.Is(err, store.ErrUnavailable):
 			return result, err
 		case errors.Is(err, store.ErrLost):
@@ -112,7 +113,10 @@ func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation,
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
-			return store.Effect{}, doubt
+			if doubt != nil {
+				err = doubt
+			}
+			return store.Effect{}, err
 		}
 	}
 }

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 	if !ok {
 		goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/reprise-dev/reprise/internal/servicetest.(*serverLog).collect"),
 			goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+			goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"),
 			goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 	}
 	s, err := Open(context.Background(), os.Args[1], Options{})

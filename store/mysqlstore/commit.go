@@ -83,7 +83,7 @@ func (s *Store) writeOne(ctx context.Context, c *conn, w *form.Write) error {
 		return err
 	}
 	result, err := c.exec(ctx, s.sql.end, int64(w.Remember), w.Packed.Record, w.Packed.Answer,
-		int64(w.Known.Record.Claimed), w.Digest[:], w.Known.Packed)
+		w.Digest[:], int64(w.Known.Record.Claimed), w.Known.Packed)
 	if err == nil {
 		w.Written, w.At = result.AllRowsAffected()[0] == 1, insertID(result, 0)-w.Remember
 	}

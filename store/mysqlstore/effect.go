@@ -76,7 +76,7 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx *s
 		return store.Effect{}, unsent(ctx, err)
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	c := &claim{effectStatements: e.effectStatements, tx: tx, invocation: e.invocation}
+	c := &claim{effectStatements: e.effectStatements, tx: tx, invocation: e.invocation, own: true}
 	if err := c.begin(ctx); err != nil {
 		if held(err) {
 			return store.Effect{}, errBusy
@@ -133,7 +133,7 @@ func (e *effect) look(ctx context.Context, candidate int) (*machine.Record, erro
 		return nil, err
 	}
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
-	c := &claim{effectStatements: e.effectStatements, tx: tx, invocation: e.invocation}
+	c := &claim{effectStatements: e.effectStatements, tx: tx, invocation: e.invocation, own: true}
 	h, err := c.hold(ctx, candidate)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,11 @@
 package mysqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -15,7 +15,7 @@ import (
 // effectStatements are those of effects. They are used in other people's pools and transactions, whose
 // sessions are as they are.
 type effectStatements struct {
-	claim, load, mark, end, remove, now, undone text
+	try, claim, load, mark, end, remove, now, undone text
 }
 
 func (e Effects) statements() (s effectStatements, err error) {
@@ -24,7 +24,7 @@ func (e Effects) statements() (s effectStatements, err error) {
 		times = serverClock
 	}
 	for name, statement := range map[string]*text{
-		"effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_end": &s.end,
+		"effect_try": &s.try, "effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_end": &s.end,
 		"effect_delete": &s.remove, "effect_now": &s.now, "effect_undone": &s.undone,
 	} {
 		sql, err := times.read(name)
@@ -41,6 +41,7 @@ type claim struct {
 	effectStatements
 	tx         *sql.Tx
 	invocation *store.Invocation
+	own        bool // the transaction is READ COMMITTED for sure
 
 	all       []*heldKey
 	candidate int
@@ -52,7 +53,10 @@ type claim struct {
 // heldKey is a candidate whose row is locked.
 type heldKey struct {
 	holding
-	made bool // the row was made by this transaction
+	place  int64 // made_at
+	made   bool  // the row was made by this transaction
+	marked bool  // or its mark was changed
+	effect int64 // as it was
 }
 
 var errNoCandidate = errors.New("the invocation names no key: prepare it with the guard")
@@ -79,8 +83,9 @@ func (c *claim) begin(ctx context.Context) error {
 	if err := c.withdraw(ctx, c.candidate); err != nil {
 		return err
 	}
-	if h := c.all[c.candidate]; !h.made {
-		_, err := c.tx.ExecContext(ctx, c.mark.with(1, h.digest))
+	if h := c.all[c.candidate]; !h.made && !h.marked {
+		h.marked = true
+		_, err := c.tx.ExecContext(ctx, c.mark.with(h.effect%2+1, h.place, h.digest)) // another than what is committed
 		return err
 	}
 	return nil
@@ -89,6 +94,12 @@ func (c *claim) begin(ctx context.Context) error {
 // hold claims the key of a candidate, or locks the row that is there, and loads it.
 func (c *claim) hold(ctx context.Context, candidate int) (*heldKey, error) {
 	h := &heldKey{holding: holding{digest: c.invocation.Candidates[candidate].Scope.Digest, stands: true}}
+	if c.own { // the server locks what lies beside a row that an insertion finds
+		err := c.read(ctx, h, c.try)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return h, err
+		}
+	}
 	// This is what the key would be begun with if it had no record. Its packed form is the same at any time.
 	begin := c.invocation.Begin(candidate, 0)
 	begin.CreateBefore, begin.CreateFrom = 0, 0
@@ -96,31 +107,60 @@ func (c *claim) hold(ctx context.Context, candidate int) (*heldKey, error) {
 	if fresh == nil {
 		return nil, fmt.Errorf("the invocation makes no sense: %v: %s", reply.Outcome, reply.Reason)
 	}
-	packed := form.Pack(fresh).Record
-	if _, err := c.tx.ExecContext(ctx, c.effectStatements.claim.with(h.digest, packed)); err != nil {
+	h.place = time.Now().UnixMicro() // decides nothing
+	result, err := c.tx.ExecContext(ctx, c.effectStatements.claim.with(h.place, h.digest, form.Pack(fresh).Record))
+	if err != nil {
 		return nil, err
 	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return nil, err
+	}
+	if h.made = n == 1; h.made {
+		at, err := c.time(ctx)
+		h.at = at
+		return h, err
+	}
+	h.marked = true
+	if err := c.read(ctx, h, c.load); err != nil {
+		return nil, err
+	}
+	h.effect = h.effect%2 + 1 // the other, which is as good as what it was
+	return h, nil
+}
+
+// read reads the row of a key.
+func (c *claim) read(ctx context.Context, h *heldKey, statement text) error {
 	var at, claimedAt, forgetAt int64
 	var row form.Row
-	if err := c.tx.QueryRowContext(ctx, c.load.with(h.digest)).Scan(&at, &claimedAt, &forgetAt, &row.Record, &row.Answer); err != nil {
-		return nil, err
+	err := c.tx.QueryRowContext(ctx, statement.with(h.digest)).Scan(&at, &h.place, &h.effect, &claimedAt, &forgetAt, &row.Record, &row.Answer)
+	if err != nil {
+		return err
 	}
 	h.at, row.ClaimedAt, row.ForgetAt = machine.Instant(at), machine.Instant(claimedAt), machine.Instant(forgetAt)
-	if h.made = bytes.Equal(row.Record, packed); h.made {
-		return h, nil
-	}
-	var err error
 	h.record, err = form.Unpack(h.digest, row)
-	return h, err
+	return err
+}
+
+// time returns the server's.
+func (c *claim) time(ctx context.Context) (machine.Instant, error) {
+	var now int64
+	err := c.tx.QueryRowContext(ctx, c.now.with()).Scan(&now)
+	return machine.Instant(now), err
 }
 
 // withdraw leaves all keys but one candidate's as they were.
 func (c *claim) withdraw(ctx context.Context, but int) (err error) {
 	for i, h := range c.all {
-		if h.made && i != but {
-			_, failed := c.tx.ExecContext(ctx, c.remove.with(h.digest))
-			err = errors.Join(err, failed)
+		var failed error
+		switch {
+		case i == but:
+		case h.made:
+			_, failed = c.tx.ExecContext(ctx, c.remove.with(h.place, h.digest))
+		case h.marked:
+			_, failed = c.tx.ExecContext(ctx, c.mark.with(h.effect, h.place, h.digest))
 		}
+		err = errors.Join(err, failed)
 	}
 	return err
 }
@@ -129,17 +169,16 @@ var errEnded = errors.New("the action ended the transaction that its answer was 
 
 // end writes the record of the answer, and returns the time at which it was decided.
 func (c *claim) end(ctx context.Context, response machine.Response) (machine.Instant, error) {
-	var now int64
-	if err := c.tx.QueryRowContext(ctx, c.now.with()).Scan(&now); err != nil {
+	at, err := c.time(ctx)
+	if err != nil {
 		return 0, err
 	}
-	at := machine.Instant(now)
 	next, reply := c.invocation.Finish(c.candidate, c.begun, response, at)
 	if reply.Outcome != machine.CompletedNow {
 		return 0, fmt.Errorf("the action's answer cannot be recorded: %v: %s", reply.Outcome, reply.Reason)
 	}
-	to, digest := form.Pack(next), c.all[c.candidate].digest
-	result, err := c.tx.ExecContext(ctx, c.effectStatements.end.with(to.ClaimedAt, to.ForgetAt, to.Record, to.Answer, digest))
+	to, h := form.Pack(next), c.all[c.candidate]
+	result, err := c.tx.ExecContext(ctx, c.effectStatements.end.with(to.ClaimedAt, to.ForgetAt, to.Record, to.Answer, h.place, h.digest))
 	if err != nil {
 		return 0, err
 	}

@@ -13,7 +13,8 @@ import (
 
 // A key that is held by an effect's transaction has no record of it that is committed. But there is a row, and
 // who asks for what is not committed sees in it that it is an effect that holds the key, which may take long,
-// and not a command, which does not. A claim is then told what is true: that the key is in progress.
+// and not a command, which does not: the column effect is not 0, and is another than what is committed, or the
+// record is. A claim is then told what is true: that the key is in progress.
 
 // askAgain is for how long a claim is told that an effect's key is in progress: nobody knows its end.
 const askAgain = time.Second
@@ -22,17 +23,32 @@ const askAgain = time.Second
 // because there is no record.
 func (s *Store) underWay(ctx context.Context, digest machine.Digest) (reply machine.Reply, ok bool, err error) {
 	err = s.within(ctx, s.steps, func(c *conn) error {
-		return c.query(ctx, s.sql.dirty.with()+s.sql.underWay.with(digest), nil, func(_ int, columns []driver.Value) error {
-			if len(columns) != 2 {
-				return errColumns
+		var written, stands mark
+		statements := s.sql.dirty.with() + s.sql.underWay.with(digest) + s.sql.stands.with(digest)
+		err := c.query(ctx, statements, nil, func(set int, columns []driver.Value) error {
+			if set == 1 {
+				stands = readMark(columns)
+				return nil
 			}
 			at := readInstant(columns[0])
-			ok = readInt(columns[1]) == 1
+			written = readMark(columns[1:])
 			reply = machine.Reply{Outcome: machine.InProgress, State: machine.Executing, At: at, LeaseEnd: at.Add(askAgain)}
 			return nil
 		})
+		ok = written.effect != 0 && written != stands
+		return err
 	})
 	return reply, ok, unsent(ctx, err)
+}
+
+// mark is what tells the row of an effect.
+type mark struct {
+	effect int64
+	record string
+}
+
+func readMark(columns []driver.Value) mark {
+	return mark{readInt(columns[0]), string(readBytes(columns[1]))}
 }
 
 // stepHeld is step for a claim on a key that seems to be held: there is no record, and none could be made.

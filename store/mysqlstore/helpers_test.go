@@ -157,7 +157,7 @@ func (d *database) hold(digest machine.Digest) *sql.Tx {
 	if err != nil {
 		d.Fatal(err)
 	}
-	if _, err := tx.ExecContext(d.Context(), "INSERT INTO reprise_record (claimed_at, digest, forget_at, record) VALUES (0, ?, 0, '')", digest[:]); err != nil {
+	if _, err := tx.ExecContext(d.Context(), "INSERT INTO reprise_record (made_at, digest, claimed_at, forget_at, record) VALUES (0, ?, 0, 0, '')", digest[:]); err != nil {
 		d.Fatal(err)
 	}
 	return tx

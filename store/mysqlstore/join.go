@@ -25,6 +25,9 @@ func Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, action 
 // [store.ErrSerialization], perhaps only after the action has run. The key itself is always read as it is now,
 // also where the transaction sees the rest as it was when it began.
 //
+// An effect on a key that was given up before holds up, on some servers, keys whose digests come just before
+// it.
+//
 // Whether a commit whose reply was lost has happened is for the caller to find out: by calling again, which
 // is answered with the answer if there is one.
 func (e Effects) Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, action func(ctx context.Context) (machine.Response, error)) (store.Effect, error) {
@@ -44,11 +47,11 @@ func (e Effects) Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocat
 	}
 	response, err := action(ctx)
 	if err != nil {
-		return store.Effect{}, errors.Join(err, c.undo(ctx))
+		return store.Effect{}, errors.Join(err, c.withdraw(ctx, -1))
 	}
 	at, err := c.end(ctx, response)
 	if err != nil {
-		return store.Effect{}, conflict(errors.Join(err, c.undo(ctx)))
+		return store.Effect{}, conflict(errors.Join(err, c.withdraw(ctx, -1)))
 	}
 	return c.result(response, at), nil
 }
@@ -73,16 +76,6 @@ func (c *claim) beginWithin(ctx context.Context, patience time.Duration) error {
 }
 
 var errUndone = errors.New("the server rolls back a transaction that waits for a lock (innodb_rollback_on_timeout)")
-
-// undo leaves the key as it was, as far as the transaction still can.
-func (c *claim) undo(ctx context.Context) error {
-	h := c.all[c.candidate]
-	if h.made {
-		return c.withdraw(ctx, -1)
-	}
-	_, err := c.tx.ExecContext(ctx, c.mark.with(0, h.digest))
-	return err
-}
 
 // conflict translates an error inside of somebody else's transaction, which can only be rolled back.
 func conflict(err error) error {

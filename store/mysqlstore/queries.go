@@ -33,7 +33,7 @@ type queries struct {
 	// Reading and writing records.
 	groupTime, beginMany, endMany       text
 	start, commit, rollback             text
-	lookMany, dirty, underWay           text
+	lookMany, dirty, underWay, stands   text
 	present, free                       text
 	hold, holdAbsent, write, deleteText text
 	now, before                         text
@@ -51,7 +51,7 @@ func newQueries(c clock) (*queries, error) {
 	for name, statement := range map[string]*text{
 		"group_time": &q.groupTime, "begin_many": &q.beginMany, "end_many": &q.endMany,
 		"start": &q.start, "commit": &q.commit, "rollback": &q.rollback,
-		"look_many": &q.lookMany, "dirty": &q.dirty, "under_way": &q.underWay, "present": &q.present, "free": &q.free,
+		"look_many": &q.lookMany, "dirty": &q.dirty, "under_way": &q.underWay, "stands": &q.stands, "present": &q.present, "free": &q.free,
 		"hold": &q.hold, "hold_absent": &q.holdAbsent, "write": &q.write, "delete": &q.deleteText,
 		"now": &q.now, "before": &q.before,
 		"snapshot": &q.snapshot, "list": &q.list, "list_unfinished": &q.listUnfinished, "answers": &q.answers, "due": &q.due, "purge": &q.purge,

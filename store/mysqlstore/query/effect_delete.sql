@@ -1,1 +1,1 @@
-DELETE FROM reprise_record WHERE digest = ?
+DELETE r FROM reprise_record AS r FORCE INDEX (PRIMARY) WHERE made_at = ? AND digest = ?

@@ -1,2 +1,2 @@
--- The record of a key whose row's lock is held, and the time.
-SELECT reprise_start(), claimed_at, forget_at, record, answer FROM reprise_record WHERE digest = ? FOR UPDATE
+-- As effect_try.sql, of a row whose lock is held.
+SELECT reprise_start(), made_at, effect, claimed_at, forget_at, record, answer FROM reprise_record WHERE digest = ? FOR UPDATE

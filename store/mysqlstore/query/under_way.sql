@@ -1,2 +1,2 @@
--- Whether an effect holds the key, and the time.
-SELECT reprise_start(), (SELECT effect FROM reprise_record WHERE digest = ?)
+-- What holds a key has written to its row, and the time.
+SELECT reprise_start(), effect, record FROM reprise_record WHERE digest = ?;

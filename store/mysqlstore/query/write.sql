@@ -1,1 +1,1 @@
-UPDATE reprise_record SET claimed_at = ?, forget_at = ?, record = ?, answer = ? WHERE digest = ?;
+UPDATE reprise_record SET claimed_at = ?, forget_at = ?, effect = 0, record = ?, answer = ? WHERE digest = ?;

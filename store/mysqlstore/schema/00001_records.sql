@@ -8,20 +8,22 @@
 -- made by its unique digest: that alone decides between two who try.
 --
 -- Rows are in the order in which they were made, because digests are random: in their order each new row
--- would dirty a page of its own. A row's place in that order is its claim's time.
+-- would dirty a page of its own. No column of the two unique keys is ever changed: the server would lock what
+-- lies beside the row, which are other keys.
 --
 -- All that is compared is bytes, whatever the order of text that the database has.
 --
 -- Instants are microseconds since 1970-01-01 UTC. The packed record holds its times relative to the columns
 -- beside it, so that one statement can write a record by the server's clock.
 CREATE TABLE IF NOT EXISTS reprise_record (
-    claimed_at BIGINT     NOT NULL,
+    made_at    BIGINT     NOT NULL,
     digest     BINARY(32) NOT NULL,
+    claimed_at BIGINT     NOT NULL,
     forget_at  BIGINT     NOT NULL,            -- from then on it counts as absent; 0: never
-    effect     TINYINT    NOT NULL DEFAULT 0,  -- 1 in the open transaction of an effect
+    effect     TINYINT    NOT NULL DEFAULT 0,  -- 1 or 2 if an effect wrote it, 0 if a command did
     record     MEDIUMBLOB NOT NULL,
     answer     LONGBLOB,                       -- NULL: none
-    PRIMARY KEY (claimed_at, digest),
+    PRIMARY KEY (made_at, digest),
     UNIQUE KEY reprise_record_digest (digest),
     KEY reprise_record_due (forget_at, digest) -- for purging; and what is stuck stands together, at 0
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET ascii;

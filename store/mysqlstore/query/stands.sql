@@ -1,0 +1,2 @@
+-- What is committed.
+SELECT effect, record FROM reprise_record WHERE digest = ?

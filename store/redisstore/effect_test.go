@@ -1,11 +1,14 @@
 package redisstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
@@ -37,13 +40,18 @@ func (d *database) business(tag, name string) string {
 	return d.names.prefix + Bucket(tag) + ":" + name
 }
 
+// number reads a counter, on a connection that may have ended meanwhile.
 func (d *database) number(key string) int64 {
 	d.Helper()
-	n, err := d.do("GET", key).AsInt64()
-	if err != nil {
-		d.Fatal(err)
+	for end := time.Now().Add(30 * time.Second); ; {
+		n, err := d.client.Do(context.Background(), d.client.B().Get().Key(key).Build()).AsInt64()
+		if err == nil {
+			return n
+		}
+		if rueidis.IsRedisNil(err) || time.Now().After(end) {
+			d.Fatal(err)
+		}
 	}
-	return n
 }
 
 const increment = `return 'now ' .. redis.call('INCRBY', KEYS[1], ARGV[1])`

@@ -20,6 +20,8 @@ var layers = []layer{
 	{"internal/flow", []string{"machine"}},
 	{"meter", nil},
 	{"meter/metertest", []string{"meter"}},
+	{"meter/meterledger", []string{"meter", "store", "internal/dsn"}},
+	{"meter/meterledger/ledgertest", []string{"meter", "store", "meter/meterledger", "internal/faultnet"}},
 	{"meter/pipeline", []string{"machine", "meter", "store", "meter/meterredis", "meter/meterledger"}},
 	{"meter/meterredis", []string{"machine", "meter", "store", "store/redisstore"}}, // its effects are that store's
 	{"store", []string{"machine"}},
@@ -170,7 +172,7 @@ var (
 		"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "go.uber.org/goleak",
 		"github.com/google/go-cmp", "github.com/chromedp/chromedp", "github.com/rogpeppe/go-internal",
 	}
-	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore", "meter/metertest"}
+	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore", "meter/metertest", "meter/meterledger/ledgertest"}
 )
 
 func checkTestLibraries(p *Package) []Finding {

@@ -43,7 +43,7 @@ var (
 	metricMethod = regexp.MustCompile(`^(Int64|Float64)(Counter|UpDownCounter|Histogram|Gauge|ObservableGauge|ObservableCounter)$`)
 	variableName = regexp.MustCompile(`^REPRISE_[A-Z_]*[A-Z]$`)
 	httpPath     = regexp.MustCompile(`^(?:[A-Z]+ )?(/[a-z]+)$`)
-	tableName    = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:TABLE|(?:UNIQUE\s+)?INDEX)\s+(?:IF NOT EXISTS\s+)?(\w+)`)
+	tableName    = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:TABLE|(?:UNIQUE\s+)?INDEX)\s+(?:IF NOT EXISTS\s+)?(?:reprise\.)?(\w+)`)
 )
 
 // flagNames are the flags that the command declares, apart from those of configuration keys.
@@ -146,9 +146,13 @@ func constants(packages []*Package, dir, prefix string) names {
 // tableNames are the tables and indexes of all schemas.
 func tableNames(dir string) (names, error) {
 	found := names{}
-	files, err := filepath.Glob(filepath.Join(dir, "store", "*", "schema", "*.sql"))
-	if err != nil {
-		return nil, err
+	var files []string
+	for _, schemas := range []string{"store/*/schema/*.sql", "meter/meterledger/*/schema/*.sql"} {
+		some, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(schemas)))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, some...)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

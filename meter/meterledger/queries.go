@@ -20,7 +20,7 @@ type queries struct {
 	endMember, addMember, history                  statement
 	membersIn, familiesIn, nextFamilies, nextLines statement
 	policyVersion, addPolicy, policies             statement
-	lockLines, lockFamilies, lockLine, lockFamily  statement
+	lockLine, lockFamily                           statement
 	pageLines, pageFamilies                        statement
 	grant, ownerGrants, addGrants, unconfirmed     statement
 	confirmGrants, grantsByID                      statement
@@ -49,7 +49,7 @@ func (q *queries) named() map[string]*statement {
 		"end_member": &q.endMember, "add_member": &q.addMember, "history": &q.history,
 		"members_in": &q.membersIn, "families_in": &q.familiesIn, "next_families": &q.nextFamilies, "next_lines": &q.nextLines,
 		"policy_version": &q.policyVersion, "add_policy": &q.addPolicy, "policies": &q.policies,
-		"lock_lines": &q.lockLines, "lock_families": &q.lockFamilies, "lock_line": &q.lockLine, "lock_family": &q.lockFamily,
+		"lock_line": &q.lockLine, "lock_family": &q.lockFamily,
 		"page_lines": &q.pageLines, "page_families": &q.pageFamilies,
 		"grant": &q.grant, "owner_grants": &q.ownerGrants, "add_grants": &q.addGrants, "unconfirmed": &q.unconfirmed,
 		"confirm_grants": &q.confirmGrants, "grants_by_id": &q.grantsByID,

@@ -1,0 +1,99 @@
+package dsn
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// DefaultSchema is where tables are if a DSN of PostgreSQL names no other schema.
+const DefaultSchema = "reprise"
+
+// maxSchemaName leaves room in names that are made of it.
+const maxSchemaName = 50
+
+var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// Postgres is a DSN of PostgreSQL, taken apart.
+type Postgres struct {
+	// Server is the DSN as pgx takes it: without what is ours.
+	Server *url.URL
+	// Schema is where the tables are. It needs no quotes in SQL.
+	Schema string
+	// Bouncer says that nothing may be left behind in a session, as a PgBouncer in transaction mode needs it.
+	Bouncer bool
+}
+
+const postgresForm = "postgres://user:password@host/database?schema=" + DefaultSchema
+
+// ParsePostgres reads postgres://user:password@host:port/database?schema=…&pgbouncer=1 and whatever else pgx
+// understands.
+func ParsePostgres(dsn string) (Postgres, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Opaque != "" {
+		return Postgres{}, unreadable(postgresForm)
+	}
+	if u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return Postgres{}, fmt.Errorf("the DSN begins with %q, expected %s", u.Scheme, postgresForm)
+	}
+	if u.Host == "" && u.Path == "" {
+		u.Path = "/" // all is in variables such as PGHOST, and without it the URL would lose its slashes
+	}
+	p := Postgres{Server: u, Schema: DefaultSchema}
+	query := u.Query()
+	if query.Has("schema") {
+		p.Schema = query.Get("schema")
+	}
+	if len(p.Schema) > maxSchemaName || !schemaName.MatchString(p.Schema) {
+		return Postgres{}, fmt.Errorf("schema %q: a schema's name has 1 to %d lower-case letters, digits and underscores, and does not begin with a digit",
+			p.Schema, maxSchemaName)
+	}
+	if query.Has("pgbouncer") {
+		if p.Bouncer, err = strconv.ParseBool(query.Get("pgbouncer")); err != nil {
+			return Postgres{}, fmt.Errorf("pgbouncer=%s in the DSN: 1 or 0 expected", query.Get("pgbouncer"))
+		}
+	}
+	query.Del("schema")
+	query.Del("pgbouncer")
+	u.RawQuery = query.Encode()
+	_, err = p.Config()
+	return p, err
+}
+
+// Config is the DSN as pgx takes it.
+func (p Postgres) Config() (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(p.Server.String())
+	if err != nil {
+		return nil, fmt.Errorf("the DSN: %w", err) // pgx hides the password
+	}
+	return config, nil
+}
+
+// String returns the DSN as a person may see it.
+func (p Postgres) String() string {
+	u := *p.Server
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	query := u.Query()
+	for _, secret := range []string{"password", "sslpassword"} {
+		query.Del(secret)
+	}
+	if p.Schema != DefaultSchema {
+		query.Set("schema", p.Schema)
+	}
+	if p.Bouncer {
+		query.Set("pgbouncer", "1")
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// unreadable is the error of what is no URL. The errors of net/url quote what they could not read, which is
+// mostly a part of the password.
+func unreadable(form string) error {
+	return fmt.Errorf("the DSN cannot be read, expected %s: in a password, write %% / ? # @ : and spaces as %%25 %%2F %%3F %%23 %%40 %%3A %%20", form)
+}

@@ -1,0 +1,2 @@
+-- All apps.
+SELECT id FROM meter_apps ORDER BY id

@@ -1,0 +1,2 @@
+-- $1 fold.
+UPDATE meter_folds SET ended_at = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) WHERE id = $1

@@ -1,0 +1,2 @@
+-- $1 family.
+SELECT id FROM meter_families WHERE id = $1 FOR UPDATE

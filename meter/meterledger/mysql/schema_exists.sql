@@ -1,0 +1,2 @@
+-- What there is before the schema is made.
+SELECT VERSION()

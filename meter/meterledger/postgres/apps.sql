@@ -1,0 +1,2 @@
+-- All apps.
+SELECT id FROM reprise.meter_apps ORDER BY id

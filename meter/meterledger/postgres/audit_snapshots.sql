@@ -1,0 +1,9 @@
+-- Of every line that is in no family from $1 up to, not at, $2, or is or was in a family from $3 up to, not at, $4:
+-- its snapshots.
+SELECT t.line, t.month, t.family, t.events, t.individual, t.shared, t.qos, t.blocked, t.uncounted
+FROM (
+    SELECT m.line FROM reprise.meter_members m WHERE m.until_at = 9223372036854775807 AND m.family = '' AND m.line >= $1 AND m.line < $2
+    UNION
+    SELECT m.line FROM reprise.meter_members m WHERE m.family <> '' AND m.family >= $3 AND m.family < $4
+) AS u
+JOIN reprise.meter_monthly_snapshot t ON t.line = u.line

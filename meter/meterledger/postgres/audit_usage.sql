@@ -1,0 +1,11 @@
+-- Of every line that is in no family from $1 up to, not at, $2, or is or was in a family from $3 up to, not at, $4:
+-- what its rows sum up to by day, all of them and those that are stamped.
+SELECT d.line, d.day, d.app, d.family, d.month, count(*), sum(d.individual), sum(d.shared), sum(d.qos), sum(d.blocked), sum(d.uncounted),
+    count(d.fold), coalesce(sum(d.individual) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.shared) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.qos) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.blocked) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.uncounted) FILTER (WHERE d.fold IS NOT NULL), 0)
+FROM (
+    SELECT m.line FROM reprise.meter_members m WHERE m.until_at = 9223372036854775807 AND m.family = '' AND m.line >= $1 AND m.line < $2
+    UNION
+    SELECT m.line FROM reprise.meter_members m WHERE m.family <> '' AND m.family >= $3 AND m.family < $4
+) AS u
+JOIN reprise.meter_done d ON d.line = u.line
+GROUP BY d.line, d.day, d.app, d.family, d.month

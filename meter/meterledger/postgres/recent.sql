@@ -1,0 +1,4 @@
+-- $1 lines. Their folded rows that were recorded at $2 or later.
+SELECT d.line, d.event_id, d.app, d.bytes, d.occurred_at, d.individual, d.shared, d.qos, d.blocked, d.uncounted, d.why, d.speed,
+    d.day, d.month, d.family, d.generation, d.line_version, d.family_version, d.recorded_at, coalesce(d.fold, 0)
+FROM json_array_elements_text($1::json) AS k (id) JOIN reprise.meter_done d ON d.line = k.id AND d.recorded_at >= $2 AND d.fold IS NOT NULL

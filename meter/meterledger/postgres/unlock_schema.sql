@@ -1,0 +1,2 @@
+-- Gives it back, where the end of the transaction does not.
+SELECT 1

@@ -86,6 +86,7 @@ func kinds() []kind {
 		{[]string{"memory"}, "memory:", memoryPlace},
 		{[]string{"sqlite"}, "sqlite:PATH", sqlitePlace},
 		{[]string{"postgres", "postgresql"}, "postgres://USER@HOST/DATABASE", postgresPlace},
+		{[]string{"mysql"}, "mysql://USER@HOST/DATABASE", mysqlPlace},
 		{[]string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"}, "redis://USER@HOST/DATABASE", redisPlace},
 	}
 }

@@ -29,6 +29,10 @@ func TestParsePlace(t *testing.T) {
 		"postgres://u:hunter2@h/d?sslmode=perhaps": "sslmode is invalid",
 		"postgres://u:hunter2/@h/d":                "in a password, write",
 		"postgres:u:hunter2@h/d":                   "in a password, write",
+		"mysql://u:hunter2@h/d?tls=true":           "mysql://u@h:3306/d?tls=true",
+		"mysql://u:hunter2/@h/d":                   "in a password, write",
+		"mysql://u:hunter2@h/d?charset=utf8":       "tls and ca are known",
+		"mysql://u:hunter2@h":                      "names no database",
 		"redis://u:hunter2@h:1/2?prefix=p:&wait=1": "redis://u@h:1/2?prefix=p%3A&wait=1",
 		"rediss://h":                      "rediss://h",
 		"redis+cluster://u:hunter2@h,i:2": "redis+cluster://u@h,i:2",
@@ -74,7 +78,7 @@ func TestPlaceAsArgument(t *testing.T) {
 func FuzzParsePlace(f *testing.F) {
 	for _, dsn := range []string{"memory:", "sqlite:r.db", "sqlite:///r.db", "sqlite:", "", "r.db", ":", "memory:x", "a\x1b[31m:b", "a\n:b", "\xff",
 		"postgres://u:p@h/db", "postgres://u@h/db?target_session_attrs=%1b", "postgres://u:a/b@h/db?schema=x&pgbouncer=1", "postgresql://h1:1,h2:2/?sslmode=disable",
-		"redis://u:p@h:1/2?prefix=x", "redis+sentinel://u:p@h,i/m/1?sentinel-password=p", "rediss+cluster://h1:1,h2:2"} {
+		"mysql://u:p@h:1/d?tls=true&ca=f", "mysql://u:a/b@h/d", "redis://u:p@h:1/2?prefix=x", "redis+sentinel://u:p@h,i/m/1?sentinel-password=p", "rediss+cluster://h1:1,h2:2"} {
 		f.Add(dsn)
 	}
 	f.Fuzz(func(t *testing.T, dsn string) {
@@ -90,7 +94,7 @@ func FuzzParsePlace(f *testing.F) {
 		case p.class == inMemory && dsn != "memory:":
 			t.Errorf("taken for the memory")
 		}
-		if scheme, rest, ok := strings.Cut(dsn, ":"); !ok || !strings.HasPrefix(scheme, "postgres") && !strings.HasPrefix(scheme, "redis") || !strings.HasPrefix(rest, "//") {
+		if scheme, rest, ok := strings.Cut(dsn, ":"); !ok || !strings.HasPrefix(scheme, "postgres") && !strings.HasPrefix(scheme, "redis") && scheme != "mysql" || !strings.HasPrefix(rest, "//") {
 			return
 		}
 		// The same, with a password in it that is found wherever it appears.

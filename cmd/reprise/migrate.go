@@ -86,8 +86,8 @@ func newMigratePrintCommand(dsn *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
 		Short: "Print the SQL of all migrations, in order",
-		Long: "Prints the SQL of all migrations, in order, and connects to nothing. On a server it makes a new schema (psql -1 -f), and ends with\n" +
-			"the rights that the role of a service needs.",
+		Long: "Prints the SQL of all migrations, in order, and connects to nothing. On a server it makes a new schema (psql -1 -f, mariadb < FILE), and\n" +
+			"ends with the rights that the role of a service needs.",
 		Example: "  reprise migrate print --store postgres:// --role reprise_service",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

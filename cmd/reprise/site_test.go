@@ -24,7 +24,7 @@ type site struct {
 // onEachStore runs a test on every kind of store that outlives a process.
 func onEachStore(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Helper()
-	onStores(t, map[string]func(t *testing.T) *site{"SQLite": newFileSite, "PostgreSQL": newPostgresSite, "Redis": newRedisSite}, test)
+	onStores(t, map[string]func(t *testing.T) *site{"SQLite": newFileSite, "PostgreSQL": newPostgresSite, "MariaDB": newMySQLSite, "Redis": newRedisSite}, test)
 }
 
 func onStores(t *testing.T, stores map[string]func(t *testing.T) *site, test func(t *testing.T, s *site)) {
@@ -69,6 +69,21 @@ func newSiteIn(t *testing.T, server *servicetest.PostgresServer, owner string) *
 	s := newServerSite(t, roleFor(t, server, owner))
 	script := must(t, "migrate", "print", "--store", "postgres://", "--role", roleOf(t, s.dsn))
 	execute(t, owner, "BEGIN;"+script+"COMMIT")
+	s.must(t, "store", "init", "--new")
+	return s
+}
+
+// newMySQLSite is a store in a database of its own on the shared server. Its owner runs what is printed, and the
+// service has a user with no other rights.
+func newMySQLSite(t *testing.T) *site {
+	t.Helper()
+	server := servicetest.MariaDB(t)
+	owner := server.Database(t)
+	user := "service_" + strings.ToLower(rand.Text())[:16]
+	server.Exec("mysql", "CREATE USER "+user+" IDENTIFIED BY '"+password+"'")
+	t.Cleanup(func() { server.Exec("mysql", "DROP USER "+user) })
+	s := newServerSite(t, changed(t, owner, func(u *url.URL) { u.User = url.UserPassword(user, password) }))
+	server.Exec(databaseOf(t, owner), must(t, "migrate", "print", "--store", s.dsn, "--role", user))
 	s.must(t, "store", "init", "--new")
 	return s
 }

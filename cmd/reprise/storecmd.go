@@ -81,7 +81,7 @@ const storeFile = "reprise.db"
 // storeFlag gives a command, and those below it, the flag that names the store.
 func storeFlag(cmd *cobra.Command, p process, dsn *string) {
 	const otherwise = "sqlite:" + storeFile
-	cmd.PersistentFlags().StringVar(dsn, "store", otherwise, "the store, such as sqlite:reprise.db, postgres://app@db/app or redis://app@redis/0 (also REPRISE_STORE)")
+	cmd.PersistentFlags().StringVar(dsn, "store", otherwise, "the store, such as sqlite:reprise.db, postgres://app@db/app, mysql://app@db/app or redis://app@redis/0 (also REPRISE_STORE)")
 	if named := variable(p.Environ, "REPRISE_STORE"); named != "" {
 		*dsn = named // not as the flag's default, which help prints: it may hold a password
 	}

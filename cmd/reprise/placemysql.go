@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/mysqlstore"
+)
+
+func mysqlPlace(dsn, _ string) (*place, error) {
+	parsed, err := mysqlstore.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{shown: parsed.String(), class: onServer, init: initSchema}
+	status := func(ctx context.Context) (schemaStatus, error) {
+		ctx, cancel := asking(ctx)
+		defer cancel()
+		s, err := mysqlstore.Status(ctx, dsn)
+		return schemaStatus{s.Version, s.Latest}, err
+	}
+	p.open = func(ctx context.Context, _ access) (store.Store, bool, error) {
+		asked, cancel := asking(ctx)
+		defer cancel()
+		s, err := mysqlstore.Open(asked, dsn, mysqlstore.Options{})
+		if errors.Is(err, store.ErrSchema) {
+			if found, failed := status(ctx); failed == nil && found.version == 0 {
+				return nil, false, noStore(fmt.Sprintf("there are no tables of a store in the database %q; is it the right one? reprise store init --new makes a store", parsed.Database()))
+			}
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return s, false, nil
+	}
+	p.schema = &schema{
+		status: status,
+		migrate: func(ctx context.Context) (schemaStatus, error) {
+			s, err := mysqlstore.Migrate(ctx, dsn)
+			return schemaStatus{s.Version, s.Latest}, err
+		},
+		print: mysqlstore.Print,
+	}
+	return p, nil
+}

@@ -71,7 +71,7 @@ func (e *Effect) on(s *Store) *rueidis.Lua {
 }
 
 // Held returns the effect with answers that do not expire before [Store.Release] was told that they may: for whoever has to
-// keep them elsewhere first. Everything else of it is the same.
+// keep them elsewhere first. The reply to an effect that was made does not say when. Everything else of it is the same.
 func (e *Effect) Held() *Effect {
 	held := *e
 	held.held = true

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -114,37 +115,49 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 		known, expiry = string(identifyingPart(f.packed)), strconv.FormatInt(c.store.milliseconds(f.birth)+nominalLife, 10)
 	}
 	executing, _ := pack(begun, f.birth)
-	args := []string{string(c.target.generation[:]), known, string(executing), nominal, expiry}
-	remember := lasts(v.Remember)
+	done, life := formAround(completed, c.effect.held, f.birth), lasts(v.Remember)
 	if c.effect.held {
-		remember = ""
+		life = ""
 	}
-	for _, outcome := range []struct {
-		record *machine.Record
-		held   bool
-		life   string
-	}{{completed, c.effect.held, remember}, {refused, false, lasts(v.Retryable)}, {abandoned, false, ""}} {
-		args = append(append(args, formAround(outcome.record, outcome.held, f.birth)...), outcome.life)
-	}
-	args = append(append(args, c.bound(begin.CreateBefore), c.bound(begin.CreateFrom)), c.args...)
-	keys := append(c.target.keys[:len(c.target.keys):len(c.target.keys)], c.store.names.abandoned(c.target.bucket))
-	message, err := c.effect.on(c.store).Exec(ctx, c.store.client, append(keys, c.keys...), args).ToMessage()
+	none, unknown := formAround(refused, false, f.birth), formAround(abandoned, false, f.birth)
+	otherwise := framed(none[0], none[1], none[2], lasts(v.Retryable), unknown[0], unknown[1], unknown[2])
+	args := append(c.args[:len(c.args):len(c.args)],
+		string(c.target.generation[:]), known, string(executing), expiry, done[0], done[1]+done[2], life, otherwise, c.bounds(begin))
+	keys := append(c.keys[:len(c.keys):len(c.keys)], c.target.keys[0], c.target.keys[1], c.store.names.abandoned(c.target.bucket))
+	message, err := c.effect.on(c.store).Exec(ctx, c.store.client, keys, args).ToMessage()
 	return message, sent(ctx, err)
 }
 
 // formAround returns the stored form of a finished record in three parts: before the moment, which is the age that only
 // the script will know, before what it will know too, which is a reason or the data of an answer, and the rest.
-func formAround(r *machine.Record, held bool, birth machine.Instant) []string {
+func formAround(r *machine.Record, held bool, birth machine.Instant) [3]string {
 	p := newOpenPacking(r, birth)
 	p.held = held
 	p.flags |= flagAged
-	return []string{string(p.front(nil)), string(p.endings(nil)), string(p.last(nil))}
+	return [...]string{string(p.front(nil)), string(p.endings(nil)), string(p.last(nil))}
+}
+
+// framed writes texts one after the other, each after its length in two bytes.
+func framed(texts ...string) string {
+	var b []byte
+	for _, text := range texts {
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(text))), text...)
+	}
+	return string(b)
 }
 
 // lasts writes how long a record stays that is remembered for d, as the script takes it.
 func lasts(d time.Duration) string { return strconv.FormatInt(livesOn(d), 10) }
 
-// bound writes a bound of a claim as the script takes it.
+// bounds writes those of a claim as the script takes them.
+func (c *effectCall) bounds(b machine.Begin) string {
+	if b.CreateBefore.IsZero() && b.CreateFrom.IsZero() {
+		return ""
+	}
+	return c.bound(b.CreateBefore) + "," + c.bound(b.CreateFrom)
+}
+
+// bound writes a bound of a claim.
 func (c *effectCall) bound(i machine.Instant) string {
 	if i.IsZero() {
 		return ""
@@ -162,17 +175,23 @@ func (c *effectCall) meet(ctx context.Context, message rueidis.RedisMessage) (fo
 
 // ended returns what came of an effect that ran.
 func (c *effectCall) ended(begun *machine.Record, begin machine.Begin, state machine.State, text string, expiry, age int64) (store.Effect, machine.Reply, error) {
-	birth := c.store.instant(expiry - nominalLife)
-	at := birth + machine.Instant(age*1000)
-	if begin.Seen == 0 {
-		begun, _ = machine.Step(nil, unbound(begin), birth.Time())
-	}
-	v, hold := c.invocation, c.invocation.Hold(c.candidate, begun.Attempt, begun.Revision)
 	if state != machine.Completed {
 		return store.Effect{}, machine.Reply{}, c.failed(state, text)
 	}
+	birth := c.store.instant(expiry - nominalLife)
+	began := birth
+	if begin.Seen == 0 {
+		began = anyBirth // says the record that was sent
+	}
+	v, hold := c.invocation, c.invocation.Hold(c.candidate, begun.Attempt, begun.Revision)
 	response := machine.NewResponse(EffectCodec, []byte(text))
-	_, reply := machine.Step(begun, v.Complete(hold, response), at.Time())
+	_, reply := machine.Step(begun, v.Complete(hold, response), (began + machine.Instant(age*1000)).Time())
+	instants := []*machine.Instant{&reply.At, &reply.Finished, &reply.WindowEnd, &reply.RememberUntil, &reply.LeaseEnd}
+	if shift(birth-began, instants...); expiry == 0 { // nobody asked
+		for _, i := range instants {
+			*i = 0
+		}
+	}
 	return store.Effect{Response: response, Scope: begun.Scope, Reply: reply}, reply, nil
 }
 

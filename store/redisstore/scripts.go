@@ -67,5 +67,5 @@ func newScripts(older bool) scripts {
 func forOlder(text string) string { return expiryLua + withoutExpiryTime(text) }
 
 func withoutExpiryTime(text string) string {
-	return strings.ReplaceAll(text, "redis.call('PEXPIRETIME', KEYS[1])", "expiryOf(KEYS[1])")
+	return strings.NewReplacer("redis.call('PEXPIRETIME', KEYS[1])", "expiryOf(KEYS[1])", "redis.call('PEXPIRETIME', key)", "expiryOf(key)").Replace(text)
 }

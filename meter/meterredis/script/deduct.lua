@@ -17,53 +17,50 @@ local texts = call('MGET', KEYS[3], KEYS[5])
 local own = call('HMGET', KEYS[4], 'amount', 'qos')
 local version, family = texts[1], ARGV[8]
 
-local pool, usage = false, {false, false}
-local function refusal()
-	if gate[1] ~= 'yes' then
-		return 'gate_closed'
-	elseif not gate[2] then
-		return 'policies_missing'
-	elseif unit[1] ~= ARGV[1] or unit[2] ~= '3' then
-		return 'unit_not_hydrated'
-	elseif unit[3] ~= '1' then
-		return 'unit_closed'
-	elseif version == 'moved' then
-		return 'line_moved'
-	elseif not version then
-		return 'unknown_line'
-	elseif not unit[4] then
-		return 'month_not_open'
-	elseif gate[2] ~= ARGV[2] or (unit[5] or '') ~= ARGV[4] then
-		return 'policies_changed'
-	elseif not own[1] or not own[2] then
-		return 'missing_allowance'
-	elseif family == '' then
-		if call('EXISTS', KEYS[7], KEYS[8]) > 0 then
-			return 'missing_family_id'
-		end
-		return nil
+if gate[1] ~= 'yes' then
+	return noEffect('gate_closed')
+elseif not gate[2] then
+	return noEffect('policies_missing')
+elseif unit[1] ~= ARGV[1] or unit[2] ~= '3' then
+	return noEffect('unit_not_hydrated')
+elseif unit[3] ~= '1' then
+	return noEffect('unit_closed')
+elseif version == 'moved' then
+	return noEffect('line_moved')
+elseif not version then
+	return noEffect('unknown_line')
+elseif not unit[4] then
+	return noEffect('month_not_open')
+elseif gate[2] ~= ARGV[2] or (unit[5] or '') ~= ARGV[4] then
+	return noEffect('policies_changed')
+elseif not own[1] or not own[2] then
+	return noEffect('missing_allowance')
+end
+local pool, daily, monthly = false, '0', '0'
+if family == '' then
+	if call('EXISTS', KEYS[7], KEYS[8]) > 0 then
+		return noEffect('missing_family_id')
 	end
+else
 	pool = call('HGET', KEYS[10], 'amount')
 	if not pool then
-		return 'missing_allowance'
+		return noEffect('missing_allowance')
 	end
-	for i = 1, 2 do
-		local found = call('HMGET', KEYS[6 + i], 'usage_amount', 'family_id')
+	local found = call('HMGET', KEYS[7], 'usage_amount', 'family_id')
+	for n = 7, 8 do
+		if n == 8 then
+			daily = found[1] or '0'
+			found = call('HMGET', KEYS[8], 'usage_amount', 'family_id')
+		end
 		if found[1] or found[2] then
 			if not found[2] or found[2] == '' then
-				return 'missing_family_id'
+				return noEffect('missing_family_id')
 			elseif found[2] ~= family then
-				return 'other_family'
+				return noEffect('other_family')
 			end
-			usage[i] = found[1]
 		end
 	end
-	return nil
-end
-
-local reason = refusal()
-if reason then
-	return noEffect(reason)
+	monthly = found[1] or '0'
 end
 if ARGV[16] ~= '' and unit[6] and tonumber(ARGV[16]) < tonumber(unit[6]) then
 	return noEffect('unchecked')
@@ -75,27 +72,79 @@ if ARGV[17] ~= '' then
 	end
 end
 
-local bytes, total, apps = ARGV[6], texts[2] or '0', nil
-local daily, monthly = usage[1] or '0', usage[2] or '0'
-if ARGV[11] ~= '' then
+local bytes, total, apps = ARGV[6], texts[2] or '0', false
+local lineCap, appCap, sharedCap = ARGV[10], ARGV[11], ARGV[12]
+if appCap ~= '' then
 	apps = call('HMGET', KEYS[6], ARGV[7] .. 'individual', ARGV[7] .. 'shared', ARGV[7] .. 'qos')
 end
 
--- Numbers of up to 15 digits, and the sum of a few, are exact as doubles. Longer ones stay texts, in two halves.
-local short = true
-for _, text in ipairs({bytes, own[1], own[2], pool or '0', total, daily, monthly, ARGV[10], ARGV[11], ARGV[12]}) do
-	short = short and #text < 16
-end
-for i = 1, 3 do
-	short = short and not (apps and apps[i] and #apps[i] > 15)
-end
+-- Numbers of up to 15 digits, and the sums and differences of a few, are exact as doubles: most are. Longer ones stay texts.
+local SHORT = 16
+local short = #bytes < SHORT and #own[1] < SHORT and #own[2] < SHORT and #total < SHORT and #daily < SHORT and #monthly < SHORT
+	and #lineCap < SHORT and #appCap < SHORT and #sharedCap < SHORT and (not pool or #pool < SHORT)
+	and not (apps and (#(apps[1] or '') >= SHORT or #(apps[2] or '') >= SHORT or #(apps[3] or '') >= SHORT))
 
-local number, text, less, atLeast, plus = tonumber, nil, nil, nil, nil
-if short then
-	text = function(a) return string.format('%.0f', a) end
-	less = function(a, b) return a > b and a - b or 0 end
-	atLeast = function(a, b) return a >= b end
-	plus = function(a, b) return a + b end
+local why = ''
+local i, s, q, b, u -- individual, shared, QoS, blocked and uncounted; texts, and false for none
+if ARGV[9] ~= '' then
+	why = ',' .. ARGV[9]
+	if ARGV[9] == 'uncounted' then
+		u = bytes
+	else
+		b = bytes
+	end
+elseif short then
+	local amount = tonumber(bytes)
+	local rest = amount
+	if lineCap ~= '' then
+		local left = lineCap - total
+		if left < amount then
+			rest, why = left > 0 and left or 0, why .. ',line_cap'
+		end
+	end
+	if apps then
+		local left = appCap - (apps[1] or 0) - (apps[2] or 0) - (apps[3] or 0)
+		if left < amount then
+			why = why .. ',app_cap'
+			left = left > 0 and left or 0
+			rest = left < rest and left or rest
+		end
+	end
+	local blocked, slow = amount - rest, 0
+	local single, shared = 0, 0
+	if rest > 0 then
+		if ARGV[13] ~= '' then
+			why = why .. ',app_speed'
+		else
+			single = tonumber(own[1])
+			single = single < rest and single or rest
+			rest = rest - single
+			if pool then
+				shared = tonumber(pool)
+				shared = shared < rest and shared or rest
+				if sharedCap ~= '' then
+					local left = sharedCap - monthly
+					if left < shared then
+						shared, why = left > 0 and left or 0, why .. ',shared_cap'
+					end
+				end
+				rest = rest - shared
+			end
+			if rest > 0 then
+				why = why .. ',allowance_used'
+			end
+		end
+		slow = tonumber(own[2])
+		slow = slow < rest and slow or rest
+		rest = rest - slow
+		if rest > 0 then
+			blocked, why = blocked + rest, why .. ',qos_used'
+		end
+	end
+	i = single > 0 and string.format('%.0f', single)
+	s = shared > 0 and string.format('%.0f', shared)
+	q = slow > 0 and string.format('%.0f', slow)
+	b = blocked > 0 and string.format('%.0f', blocked)
 else
 	local MOST = '9223372036854775807'
 	local function halves(a)
@@ -107,9 +156,7 @@ else
 		end
 		return string.format('%.0f', high) .. string.format('%09d', low)
 	end
-	number = function(a) return a end
-	text = number
-	atLeast = function(a, b)
+	local function atLeast(a, b)
 		if #a ~= #b then
 			return #a > #b
 		end
@@ -117,7 +164,7 @@ else
 		local bhigh, blow = halves(b)
 		return ahigh > bhigh or ahigh == bhigh and alow >= blow
 	end
-	less = function(a, b)
+	local function less(a, b)
 		if not atLeast(a, b) then
 			return '0'
 		end
@@ -128,7 +175,7 @@ else
 		end
 		return whole(ahigh - bhigh, alow - blow)
 	end
-	plus = function(a, b) -- nil if that is more than can be
+	local function plus(a, b) -- nil if that is more than can be
 		local ahigh, alow = halves(a)
 		local bhigh, blow = halves(b)
 		local high, low = ahigh + bhigh, alow + blow
@@ -138,125 +185,106 @@ else
 		local sum = whole(high, low)
 		return atLeast(MOST, sum) and sum or nil
 	end
-end
-
-local zero = number('0')
-local why = {}
-local function capped(amount, limit, used, cause)
-	if limit == '' then
-		return amount
+	local function smaller(a, b)
+		return atLeast(a, b) and b or a
 	end
-	local left = less(number(limit), used)
-	if atLeast(left, amount) then
-		return amount
+	local function capped(amount, limit, used, cause)
+		if limit == '' then
+			return amount
+		end
+		local left = less(limit, used)
+		if atLeast(left, amount) then
+			return amount
+		end
+		why = why .. ',' .. cause
+		return left
 	end
-	why[#why + 1] = cause
-	return left
-end
-local function smaller(a, b)
-	return atLeast(a, b) and b or a
-end
+	local function some(amount)
+		return amount ~= '0' and amount
+	end
 
-local i, s, q, b, u = zero, zero, zero, zero, zero
-local amount = number(bytes)
-if ARGV[9] == 'uncounted' then
-	u, why[1] = amount, ARGV[9]
-elseif ARGV[9] ~= '' then
-	b, why[1] = amount, ARGV[9]
-else
-	local rest = capped(amount, ARGV[10], number(total), 'line_cap')
+	local rest = capped(bytes, lineCap, total, 'line_cap')
 	if apps then
-		local used = zero
+		local used = '0'
 		for n = 1, 3 do
-			used = used and plus(used, number(apps[n] or '0'))
+			used = used and plus(used, apps[n] or '0')
 		end
-		rest = smaller(rest, capped(amount, ARGV[11], used or number('9223372036854775807'), 'app_cap'))
+		rest = smaller(rest, capped(bytes, appCap, used or MOST, 'app_cap'))
 	end
-	b = less(amount, rest)
-	if rest ~= zero then
+	b = less(bytes, rest)
+	local single, shared, slow = '0', '0', '0'
+	if rest ~= '0' then
 		if ARGV[13] ~= '' then
-			why[#why + 1] = 'app_speed'
+			why = why .. ',app_speed'
 		else
-			i = smaller(rest, number(own[1]))
-			rest = less(rest, i)
+			single = smaller(rest, own[1])
+			rest = less(rest, single)
 			if pool then
-				s = capped(smaller(rest, number(pool)), ARGV[12], number(monthly), 'shared_cap')
-				rest = less(rest, s)
+				shared = capped(smaller(rest, pool), sharedCap, monthly, 'shared_cap')
+				rest = less(rest, shared)
 			end
-			if rest ~= zero then
-				why[#why + 1] = 'allowance_used'
+			if rest ~= '0' then
+				why = why .. ',allowance_used'
 			end
 		end
-		q = smaller(rest, number(own[2]))
-		rest = less(rest, q)
-		if rest ~= zero then
-			b = plus(b, rest)
-			why[#why + 1] = 'qos_used'
+		slow = smaller(rest, own[2])
+		rest = less(rest, slow)
+		if rest ~= '0' then
+			b, why = plus(b, rest), why .. ',qos_used'
 		end
 	end
-end
-
-local parts = {{'individual', i}, {'shared', s}, {'qos', q}}
-local served = plus(plus(i, s), q)
-if not short then
 	local counted = call('HMGET', KEYS[6], ARGV[7] .. 'individual', ARGV[7] .. 'shared', ARGV[7] .. 'qos')
-	local fits = plus(total, served) and plus(daily, s) and plus(monthly, s)
-	for n = 1, 3 do
-		fits = fits and plus(counted[n] or '0', parts[n][2])
-	end
-	if not fits then
+	if not plus(total, plus(plus(single, shared), slow)) or not plus(daily, shared) or not plus(monthly, shared)
+		or not plus(counted[1] or '0', single) or not plus(counted[2] or '0', shared) or not plus(counted[3] or '0', slow) then
 		return noEffect('overflow')
 	end
+	i, s, q, b = some(single), some(shared), some(slow), some(b)
 end
 
 -- From here on nothing is refused. What could fail if a counter were damaged comes first.
-if served ~= zero then
-	for n = 1, 3 do
-		if parts[n][2] ~= zero then
-			call('HINCRBY', KEYS[6], ARGV[7] .. parts[n][1], text(parts[n][2]))
-		end
-	end
-	call('INCRBY', KEYS[5], text(served))
+local answer = ARGV[15]
+if i then
+	call('HINCRBY', KEYS[6], ARGV[7] .. 'individual', i)
+	call('HINCRBY', KEYS[4], 'amount', '-' .. i)
+	answer = answer .. ';i=' .. i
 end
-if i ~= zero then
-	call('HINCRBY', KEYS[4], 'amount', '-' .. text(i))
-end
-if q ~= zero then
-	call('HINCRBY', KEYS[4], 'qos', '-' .. text(q))
-end
-local familyVersion
-if s ~= zero then
-	call('HINCRBY', KEYS[10], 'amount', '-' .. text(s))
+if s then
+	call('HINCRBY', KEYS[6], ARGV[7] .. 'shared', s)
+	call('HINCRBY', KEYS[10], 'amount', '-' .. s)
 	for n = 7, 8 do
-		call('HINCRBY', KEYS[n], 'usage_amount', text(s))
+		call('HINCRBY', KEYS[n], 'usage_amount', s)
 		call('HSET', KEYS[n], 'family_id', family)
 	end
-	familyVersion = call('INCR', KEYS[9])
+	answer = answer .. ';s=' .. s
 end
-local lineVersion = call('INCR', KEYS[3])
-
-local answer = ARGV[15]
-local function add(name, value)
-	if value ~= zero then
-		answer = answer .. ';' .. name .. '=' .. text(value)
+if q then
+	call('HINCRBY', KEYS[6], ARGV[7] .. 'qos', q)
+	call('HINCRBY', KEYS[4], 'qos', '-' .. q)
+	answer = answer .. ';q=' .. q
+end
+for n = 1, 3 do
+	local part = n == 1 and i or n == 2 and s or n == 3 and q
+	if part then
+		call('INCRBY', KEYS[5], part)
 	end
 end
-add('i', i)
-add('s', s)
-add('q', q)
-add('b', b)
-add('u', u)
-if #why > 0 then
-	answer = answer .. ';why=' .. table.concat(why, ',')
+if b then
+	answer = answer .. ';b=' .. b
 end
-if q ~= zero and ARGV[14] ~= '' then
+if u then
+	answer = answer .. ';u=' .. u
+end
+if why ~= '' then
+	answer = answer .. ';why=' .. string.sub(why, 2)
+end
+if q and ARGV[14] ~= '' then
 	answer = answer .. ';sp=' .. ARGV[14]
 end
 if family ~= '' then
 	answer = answer .. ';f=' .. family
 end
-answer = answer .. ';lv=' .. string.format('%.0f', lineVersion)
-if familyVersion then
-	answer = answer .. ';fv=' .. string.format('%.0f', familyVersion)
+answer = answer .. ';lv=' .. string.format('%.0f', call('INCR', KEYS[3]))
+if s then
+	answer = answer .. ';fv=' .. string.format('%.0f', call('INCR', KEYS[9]))
 end
 return answer .. ';g=' .. ARGV[1]

@@ -2,39 +2,52 @@
 -- effect runs, then the record is finished. Redis does not roll back, so what an effect has written stays.
 -- The text of the effect takes the place of the line that says so.
 --
--- KEYS  1 record   2 generation of its bucket   3 index of abandoned records   then those of the effect
--- ARGV  1 generation   2 how the record begins that is taken over, empty if there must be none
---       3 the executing record   4 nominal life in ms   5 when it is to expire in ms since 1970, empty for the
---       nominal life from now
---       then, of an answer, of no effect and of an unknown outcome, 6 to 9, 10 to 13 and 14 to 17: the record before
---       its age, between that and its reason, after its reason or before its answer, and its life in ms or empty
---       18 before and 19 from when a record may be made, in ms since 1970, or empty
---       then those of the effect
+-- KEYS  those of the effect, then 1 record   2 generation of its bucket   3 index of abandoned records
+-- ARGV  those of the effect, then 1 generation   2 how the record begins that is taken over, empty if there must be none
+--       3 the executing record   4 when it is to expire in ms since 1970, empty for the nominal life from now
+--       5 the record with an answer before its age, 6 between that and the answer, 7 its life in ms, empty for the nominal one
+--       8 for other outcomes, each part after its length in two bytes: the record without effect before its age, between that
+--       and a reason, after that, its life in ms; the record of an unknown outcome in three such parts
+--       9 before, and after a comma from when a record may be made, in ms since 1970, or empty
 -- Reply -2  the record is another one than the caller knows
 --       -3  the bucket has another generation, or none
 --       -4  no record may be made now
 --       {record, expiry, remaining life}      there is one; in ms
---       {state, text, expiry, age}            it ran: 3 completed with an answer, 4 without effect, 5 unknown,
---                                             both with a reason; when it expires as executing, and its age, in ms
-local ARGUMENTS, REASON = 19, 120
+--       {state, text, expiry, age}            it ran: 3 completed with an answer, 4 without effect, 5 unknown, both with a
+--                                             reason; when it expires as executing, 0 if nobody needs to know, and its age in ms
+local OURS, NOMINAL, REASON = 9, 3153600000000, 120
 
 local function effect(KEYS, ARGV, redis, noEffect)
 --[[effect]]
 end
 
-local got = redis.call('MGET', KEYS[1], KEYS[2])
-if got[2] ~= ARGV[1] then
+-- What is ours is taken away from what the effect gets to see, which costs less than to copy that.
+local at, from = #KEYS - 2, #ARGV - OURS
+local key, generation, index = KEYS[at], KEYS[at + 1], KEYS[at + 2]
+local believed, known, executing, expires = ARGV[from + 1], ARGV[from + 2], ARGV[from + 3], ARGV[from + 4]
+local front, back, life, otherwise, bounds = ARGV[from + 5], ARGV[from + 6], ARGV[from + 7], ARGV[from + 8], ARGV[from + 9]
+for i = at, at + 2 do
+	KEYS[i] = nil
+end
+for i = from + 1, from + OURS do
+	ARGV[i] = nil
+end
+
+local got = redis.call('MGET', key, generation)
+if got[2] ~= believed then
 	return -3
 end
-local record, known = got[1], ARGV[2]
+local record = got[1]
 if known == '' then
 	if record then
-		return {record, redis.call('PEXPIRETIME', KEYS[1]), redis.call('PTTL', KEYS[1])}
+		return {record, redis.call('PEXPIRETIME', key), redis.call('PTTL', key)}
 	end
-	if ARGV[18] ~= '' or ARGV[19] ~= '' then
+	if bounds ~= '' then
 		local time = redis.call('TIME')
 		local now = time[1] * 1000 + math.floor(time[2] / 1000)
-		if ARGV[18] ~= '' and now >= tonumber(ARGV[18]) or ARGV[19] ~= '' and now < tonumber(ARGV[19]) then
+		local comma = string.find(bounds, ',', 1, true)
+		local before, since = tonumber(string.sub(bounds, 1, comma - 1)), tonumber(string.sub(bounds, comma + 1))
+		if before and now >= before or since and now < since then
 			return -4
 		end
 	end
@@ -43,14 +56,17 @@ elseif not record or string.sub(record, 2, #known) ~= string.sub(known, 2) then
 end
 
 -- Where there is no memory left this is refused, and nothing was changed.
-local age = 0
-if ARGV[5] == '' then
-	redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
+local age, expiry = 0, 0
+if expires == '' then
+	redis.call('SET', key, executing, 'PX', NOMINAL)
+	if life ~= '' then
+		expiry = redis.call('PEXPIRETIME', key)
+	end
 else
-	redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[5])
-	age = ARGV[4] - redis.call('PTTL', KEYS[1])
+	redis.call('SET', key, executing, 'PXAT', expires)
+	expiry = redis.call('PEXPIRETIME', key)
+	age = NOMINAL - redis.call('PTTL', key)
 end
-local expiry = redis.call('PEXPIRETIME', KEYS[1])
 
 -- The names of the calls that succeeded. Whether one of them was a write is looked up when it matters.
 local made, count = {}, 0
@@ -71,68 +87,58 @@ local counting = {
 	end,
 	error_reply = redis.error_reply, status_reply = redis.status_reply, sha1hex = redis.sha1hex, log = redis.log, LOG_WARNING = redis.LOG_WARNING,
 }
-local function wrote()
-	local READS = ' GET MGET GETRANGE STRLEN EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME HGET HMGET HGETALL HEXISTS HLEN HKEYS HVALS HSTRLEN'
-		.. ' LLEN LRANGE LINDEX LPOS SCARD SISMEMBER SMISMEMBER SMEMBERS ZCARD ZSCORE ZMSCORE ZRANGE ZRANK ZCOUNT ZREVRANK GETBIT BITCOUNT TIME ECHO PING '
-	for i = 1, count do
-		if not string.find(READS, ' ' .. string.upper(made[i]) .. ' ', 1, true) then
-			return true
-		end
-	end
-	return false
-end
 local none = {}
 local function noEffect(reason)
 	none.reason = tostring(reason or '')
 	return none
 end
 
-local keys, arguments = {}, {}
-for i = 4, #KEYS do
-	keys[i - 3] = KEYS[i]
-end
-for i = ARGUMENTS + 1, #ARGV do
-	arguments[i - ARGUMENTS] = ARGV[i]
-end
-local ran, result = pcall(effect, keys, arguments, counting, noEffect)
+local ran, result = pcall(effect, KEYS, ARGV, counting, noEffect)
 
-local state, text
+if ran and (type(result) == 'string' or type(result) == 'number' or result == nil or result == false) then
+	if type(result) == 'number' and result == math.floor(result) then
+		result = string.format('%.0f', result)
+	end
+	result = result and tostring(result) or ''
+	local answered = front .. struct.pack('>I6', age) .. back .. result
+	if life == '' then
+		redis.call('SET', key, answered, 'KEEPTTL')
+	else
+		redis.call('SET', key, answered, 'PXAT', expiry - NOMINAL + age + life)
+	end
+	return {3, result, expiry, age}
+end
+
+local READS = ' GET MGET GETRANGE STRLEN EXISTS TYPE TTL PTTL EXPIRETIME PEXPIRETIME HGET HMGET HGETALL HEXISTS HLEN HKEYS HVALS HSTRLEN'
+	.. ' LLEN LRANGE LINDEX LPOS SCARD SISMEMBER SMISMEMBER SMEMBERS ZCARD ZSCORE ZMSCORE ZRANGE ZRANK ZCOUNT ZREVRANK GETBIT BITCOUNT TIME ECHO PING '
+local wrote = false
+for i = 1, count do
+	wrote = wrote or not string.find(READS, ' ' .. string.upper(made[i]) .. ' ', 1, true)
+end
+local text
 if not ran then
 	if type(result) == 'table' then
 		result = result.err
 	end
-	state, text = 5, 'effect-error: ' .. tostring(result)
-elseif result == none then
-	state, text = 4, none.reason
-	if wrote() then
-		state, text = 5, 'effect-error: noEffect after a write: ' .. text
-	end
-elseif type(result) == 'string' or type(result) == 'number' or result == nil or result == false then
-	if type(result) == 'number' and result == math.floor(result) then
-		result = string.format('%.0f', result)
-	end
-	state, text = 3, result and tostring(result) or ''
+	text = 'effect-error: ' .. tostring(result)
+elseif result ~= none then
+	text = 'effect-error: the effect returned a ' .. type(result) .. ', not a text'
+elseif wrote then
+	text = 'effect-error: noEffect after a write: ' .. none.reason
 else
-	state, text = 5, 'effect-error: the effect returned a ' .. type(result) .. ', not a text'
+	text = none.reason
 end
-if state == 5 and not wrote() then
-	state = 4 -- it failed before it changed anything
-end
+text = string.sub(text, 1, REASON)
 
-local from = ({[3] = 6, [4] = 10, [5] = 14})[state]
-local finished = ARGV[from] .. struct.pack('>I6', age) .. ARGV[from + 1]
-if state == 3 then
-	finished = finished .. ARGV[from + 2] .. text
-else
-	text = string.sub(text, 1, REASON)
-	finished = finished .. string.char(#text) .. text .. ARGV[from + 2]
+local front4, before4, after4, life4, front5, before5, after5 = struct.unpack('>Hc0Hc0Hc0Hc0Hc0Hc0Hc0', otherwise)
+local reason = string.char(#text) .. text
+if not wrote then -- it failed before it changed anything, or says so
+	if expiry == 0 then
+		expiry = redis.call('PEXPIRETIME', key)
+	end
+	redis.call('SET', key, front4 .. struct.pack('>I6', age) .. before4 .. reason .. after4, 'PXAT', expiry - NOMINAL + age + life4)
+	return {4, text, expiry, age}
 end
-if state == 5 then
-	redis.pcall('ZADD', KEYS[3], 0, string.sub(KEYS[1], -32)) -- the record must be written in any case
-end
-if ARGV[from + 3] == '' then
-	redis.call('SET', KEYS[1], finished, 'KEEPTTL')
-else
-	redis.call('SET', KEYS[1], finished, 'PXAT', expiry - ARGV[4] + age + ARGV[from + 3])
-end
-return {state, text, expiry, age}
+redis.pcall('ZADD', index, 0, string.sub(key, -32)) -- the record must be written in any case
+redis.call('SET', key, front5 .. struct.pack('>I6', age) .. before5 .. reason .. after5, 'KEEPTTL')
+return {5, text, expiry, age}

@@ -28,6 +28,7 @@ type Options struct {
 // Meter decides events in Redis. It may be used by several goroutines, and several processes share one Redis.
 type Meter struct {
 	store    *redisstore.Store
+	close    func() error // of a store that is the meter's
 	client   rueidis.Client
 	names    names
 	calendar meter.Calendar

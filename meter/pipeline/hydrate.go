@@ -6,23 +6,22 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
-	"github.com/reprise-dev/reprise/store/redisstore"
 )
 
 // Hydration says how the state in Redis is made from the ledger.
 type Hydration struct {
 	Ledger   *meterledger.Ledger
 	Redis    string // DSN
-	Store    redisstore.Options
+	Log      *slog.Logger
 	Calendar meter.Calendar
 	Horizon  meter.Horizon
 	Who, Why string
@@ -55,15 +54,11 @@ func Hydrate(ctx context.Context, h Hydration) (done Hydrated, err error) {
 	if done.Generation, err = h.begin(ctx); err != nil {
 		return done, err
 	}
-	s, err := redisstore.Open(ctx, h.Redis, h.Store)
+	m, err := h.open(ctx)
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	m, err := meterredis.New(s, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon})
-	if err != nil {
-		return done, err
-	}
+	defer func() { err = errors.Join(err, m.Close()) }()
 	if err := h.policies(ctx, m); err != nil {
 		return done, err
 	}
@@ -98,13 +93,12 @@ func (h Hydration) intact(ctx context.Context, policies meterledger.Policies) bo
 	if err != nil || g == "" || policies.Global.Get(meter.Gate).Text() != gateText("yes") {
 		return false
 	}
-	s, err := redisstore.Open(ctx, h.Redis, h.Store)
+	m, err := h.open(ctx)
 	if err != nil {
 		return false
 	}
-	defer s.Close()
-	m, err := meterredis.New(s, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon})
-	return err == nil && m.GateOpen(ctx) == nil && m.Generation() == g
+	defer m.Close()
+	return m.GateOpen(ctx) == nil && m.Generation() == g
 }
 
 func gateText(open string) string { return "open=" + open }
@@ -126,25 +120,31 @@ func (h Hydration) begin(ctx context.Context) (meter.Generation, error) {
 	if seen != "" && h.begun(ctx, seen) {
 		return seen, nil
 	}
-	var next machine.Generation
-	_, _ = rand.Read(next[:]) // never fails
-	g := meter.Generation(hex.EncodeToString(next[:]))
+	g := newGeneration()
 	if err := h.Ledger.NewGeneration(ctx, seen, g, h.Who, h.Why); err != nil {
 		return "", err
 	}
-	_, err = redisstore.Renew(ctx, h.Redis, next, h.Who, h.Why, h.Store)
-	return g, err
+	return g, meterredis.Renew(ctx, h.Redis, g, h.Who, h.Why, h.Log)
+}
+
+func newGeneration() meter.Generation {
+	var bytes [16]byte
+	_, _ = rand.Read(bytes[:]) // never fails
+	return meter.Generation(hex.EncodeToString(bytes[:]))
+}
+
+func (h Hydration) open(ctx context.Context) (*meterredis.Meter, error) {
+	return meterredis.Open(ctx, h.Redis, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon}, h.Log)
 }
 
 // begun reports whether every bucket has the generation already, behind a gate that was never opened in it.
 func (h Hydration) begun(ctx context.Context, g meter.Generation) bool {
-	s, err := redisstore.Open(ctx, h.Redis, h.Store)
+	m, err := h.open(ctx)
 	if err != nil {
 		return false
 	}
-	defer s.Close()
-	m, err := meterredis.New(s, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon})
-	return err == nil && m.Generation() == g && !m.Opened(ctx)
+	defer m.Close()
+	return m.Generation() == g && !m.Opened(ctx)
 }
 
 // policies writes the global ones into every bucket, the gate's among them, which is closed.

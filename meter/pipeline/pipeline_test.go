@@ -15,7 +15,6 @@ import (
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
-	"github.com/reprise-dev/reprise/store/redisstore"
 )
 
 // plant is a meter with its databases.
@@ -92,15 +91,12 @@ func (p *plant) hydration() Hydration {
 // open opens the meter on Redis.
 func (p *plant) open() {
 	p.t.Helper()
-	s, err := redisstore.Open(p.t.Context(), p.redis, redisstore.Options{})
-	if err != nil {
+	var err error
+	if p.meter, err = meterredis.Open(p.t.Context(), p.redis, meterredis.Options{Calendar: p.calendar, Horizon: p.horizon}, nil); err != nil {
 		p.t.Fatal(err)
 	}
-	p.t.Cleanup(func() { p.must(s.Close()) })
-	if p.meter, err = meterredis.New(s, meterredis.Options{Calendar: p.calendar, Horizon: p.horizon}); err == nil {
-		p.streams, err = p.meter.OpenStreams(p.t.Context(), 100_000)
-	}
-	if err != nil {
+	p.t.Cleanup(func() { p.must(p.meter.Close()) })
+	if p.streams, err = p.meter.OpenStreams(p.t.Context(), 100_000); err != nil {
 		p.t.Fatal(err)
 	}
 }

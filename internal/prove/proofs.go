@@ -24,6 +24,7 @@ var (
 	commands = regexp.MustCompile(`seed \d+: (\d+) commands`)
 	rotated  = regexp.MustCompile(`(\d+) keys`)
 	states   = regexp.MustCompile(`(\d+) worlds`)
+	faults   = regexp.MustCompile(`(\d+) (?:I/Os have failed|troubles came and went|rounds were played)`)
 )
 
 func proofs() []proof {
@@ -43,9 +44,24 @@ func proofs() []proof {
 		{"MariaDB is machine.Step",
 			"random histories, every reply and record compared",
 			[]string{"-race", "-timeout=2h", "-run=^TestConformance$/^random$", "./store/mysqlstore"}, commands, "commands"},
+		{"Redis is machine.Step on one server",
+			"random histories, every reply and record compared; also in the ways of Redis before 7",
+			[]string{"-race", "-timeout=2h", "-run=^TestConformance$/^(standalone|older)$/^random$", "./store/redisstore"}, commands, "commands"},
+		{"Redis is machine.Step behind Sentinel",
+			"random histories, every reply and record compared",
+			[]string{"-race", "-timeout=2h", "-run=^TestConformance$/^sentinel$/^random$", "./store/redisstore"}, commands, "commands"},
+		{"Redis is machine.Step in a Cluster",
+			"random histories, every reply and record compared",
+			[]string{"-race", "-timeout=2h", "-run=^TestConformance$/^cluster$/^random$", "./store/redisstore"}, commands, "commands"},
 		{"every store is linearizable",
 			"concurrent histories have an order in which machine.Step gives the same replies",
 			[]string{"-race", "-timeout=2h", "-run=^(TestStore|TestConformance)$/^linear$", "./store/memstore", "./store/sqlitestore", "./store/pgstore", "./store/mysqlstore"}, passed, "tests"},
+		{"Redis is linearizable on one server, behind Sentinel and in a Cluster",
+			"concurrent histories have an order in which machine.Step gives the same replies",
+			[]string{"-race", "-timeout=2h", "-run=^TestConformance$/^[a-z]+$/^linear$", "./store/redisstore"}, passed, "tests"},
+		{"every store is honest when something goes wrong",
+			"every I/O fails once, before and after it was done, in every way; servers, disks and networks are harmed under load; histories with faults have an order. Redis on one server, behind Sentinel and in a Cluster.",
+			[]string{"-race", "-timeout=6h", "-run=^TestFaults", "./store/memstore", "./store/sqlitestore", "./store/pgstore", "./store/mysqlstore", "./store/redisstore"}, faults, "faults and histories"},
 		{"every store keeps the whole contract",
 			"the conformance suite, and each store's own tests of crashes, full disks, damage and several processes",
 			[]string{"-race", "-timeout=2h", "./store/..."}, passed, "tests"},
@@ -53,8 +69,11 @@ func proofs() []proof {
 			"two proxy processes on one store, SQLite, PostgreSQL and MariaDB, under load, before, at and after the instant",
 			[]string{"-race", "-timeout=1h", "-run=^TestRotation$", "./cmd/reprise"}, rotated, "keys"},
 		{"an effect commits with its record, or not at all",
-			"on SQLite, PostgreSQL and MariaDB a process that places orders is killed at random moments, 1,000 times; every key is tried again, and has one order and one answer",
-			[]string{"-race", "-timeout=2h", "-run=^TestKilledEffectsAreDoneOnceOrNotAtAll$", "./store/sqlitestore", "./store/pgstore", "./store/mysqlstore"}, rotated, "keys"},
+			"on SQLite, PostgreSQL, MariaDB and Redis a process that places orders is killed at random moments, 1,000 times; every key is tried again, and has one order and one answer",
+			[]string{"-race", "-timeout=2h", "-run=^TestKilledEffectsAreDoneOnceOrNotAtAll$", "./store/sqlitestore", "./store/pgstore", "./store/mysqlstore", "./store/redisstore"}, rotated, "keys"},
+		{"an effect in Redis counts once",
+			"replies swallowed, requests and connections cut, scripts forgotten, all at random; a server killed under effects; a slot that goes back and forth in a Cluster under load",
+			[]string{"-race", "-timeout=2h", "-run=^(TestLostEffectsAreSettled|TestEffectsOnAServerThatIsKilled|TestSlotsMoveUnderLoad)$", "./store/redisstore"}, rotated, "keys"},
 		{"nothing depends on order or luck",
 			"all tests three times, in random order, with the race detector",
 			[]string{"-race", "-shuffle=on", "-count=3", "-timeout=6h", "./..."}, passed, "tests"},

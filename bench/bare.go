@@ -41,15 +41,20 @@ func (p *pools) use(ctx context.Context, size int) error {
 	return nil
 }
 
-// tune implements tuner: it uses as many connections as serve the work best, by the median of some rounds.
+// tune implements tuner.
 func (p *pools) tune(ctx context.Context, callers int, work func() error) (string, error) {
+	return tunePool(ctx, callers, p.use, work)
+}
+
+// tunePool uses as many connections as serve the work best, by the median of some rounds.
+func tunePool(ctx context.Context, callers int, use func(ctx context.Context, size int) error, work func() error) (string, error) {
 	rates := map[int][]float64{}
 	for range 5 {
 		for _, size := range poolSizes {
 			if size > callers {
 				break
 			}
-			if err := p.use(ctx, size); err != nil {
+			if err := use(ctx, size); err != nil {
 				return "", err
 			}
 			r, err := rateFor(ctx, callers, roundTime/2, work)
@@ -65,7 +70,7 @@ func (p *pools) tune(ctx context.Context, callers int, work func() error) (strin
 			best = size
 		}
 	}
-	return fmt.Sprintf("%d connections", best), p.use(ctx, best)
+	return fmt.Sprintf("%d connections", best), use(ctx, best)
 }
 
 // Close closes all pools.

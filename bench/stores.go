@@ -41,7 +41,9 @@ type tuner interface {
 	tune(ctx context.Context, callers int, work func() error) (how string, err error)
 }
 
-func contenders() []contender { return []contender{sqliteContender(), postgresContender(), redisContender(), redisHashContender()} }
+func contenders() []contender {
+	return []contender{sqliteContender(), postgresContender(), mysqlContender(), redisContender(), redisHashContender()}
+}
 
 func sqliteContender() contender {
 	return contender{

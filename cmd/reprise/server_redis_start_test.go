@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -30,6 +31,62 @@ func TestRedisFailsOverAsPlanned(t *testing.T) {
 	}
 	up.once(t)
 	p.await("reprise: a planned failover of Redis is accepted")
+}
+
+// A primary dies under two processes, whose replicas have confirmed all that was answered. The processes go on by
+// themselves, and no key runs twice.
+func TestRedisFailsOverWithReplicasThatConfirm(t *testing.T) {
+	t.Parallel()
+	node := servicetest.RedisOptions{Users: map[string]string{"app": documentedRule(t)}}
+	sentinel := servicetest.NewSentinel(t, servicetest.SentinelOptions{Replicas: 2, Node: node})
+	at := newRedisSiteIn(t, with(t, with(t, sentinel.DSN(), "wait", "1"), "replicas", "2"))
+	up := newCounting(t)
+	args := []string{"--upstream", up.URL, "--principal", "authorization"}
+	proxies := []*proxyProcess{at.startProxy(t, nil, args...), at.startProxy(t, nil, args...)}
+	master := sentinel.Master()
+	eventually(t, "both replicas are known", func() bool {
+		known, _ := master.Do("GET", "reprise:{0000}:replicas").(string)
+		return len(strings.Fields(known)) == 2
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	var answered []string
+	var clients sync.WaitGroup
+	for i, p := range proxies {
+		clients.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				key := fmt.Sprintf("%d of %d", n, i)
+				if g := p.post("/orders", quote(key), key); g.status == 200 {
+					mu.Lock()
+					answered = append(answered, key)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	more := func(when string) {
+		mu.Lock()
+		before := len(answered)
+		mu.Unlock()
+		eventually(t, "requests are answered "+when, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(answered) > before+20
+		})
+	}
+	more("before")
+	master.Kill()
+	sentinel.AwaitFailover(master)
+	more("after the failover")
+	stop()
+	clients.Wait()
+	for i, key := range answered {
+		eventually(t, key+" is replayed", func() bool { return proxies[i%2].post("/orders", quote(key), key).replayed })
+	}
+	up.once(t)
+	if !strings.Contains(proxies[0].printed()+proxies[1].printed(), "reprise: a failover of Redis is accepted") {
+		t.Error("neither process says that it has accepted the failover")
+	}
 }
 
 // documentedRule is what docs/operating.md gives to the user of a service.

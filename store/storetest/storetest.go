@@ -82,6 +82,8 @@ var parts = [...]struct {
 	{"purge", on(runPurge)},
 	{"purge spares what is unknown", on(runPurgeSpares)},
 	{"watch", on(runWatch)},
+	{"import", runImport},
+	{"import replaces", runImportReplaces},
 }
 
 // on runs a part on one database.

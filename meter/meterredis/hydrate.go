@@ -58,13 +58,7 @@ func (m *Meter) Hydrate(ctx context.Context, unit Members, h *Hydration) error {
 	for _, line := range unit.Lines {
 		w.line(line, h)
 	}
-	if unit.Family != "" {
-		w.add(m.names.familyVersion(w.unit, unit.Family), number(h.book.FamilyVersions[unit.Family]))
-		for _, month := range h.months {
-			shared := h.book.Shared[meter.MonthKey{Owner: unit.Family, Month: month}]
-			w.add(m.names.shared(w.unit, unit.Family, month), words(when(shared.Granted, meter.Field{Name: fieldAmount, Value: number(shared.Amount)}))...)
-		}
-	}
+	w.family(unit.Family, h)
 	return m.write(ctx, w, h.opened(unit), h.since)
 }
 
@@ -125,6 +119,18 @@ func (w *writing) line(line string, h *Hydration) {
 		}
 		w.add(n.dailyApp(u, line, day), words(fields)...)
 		w.add(n.dailyShared(u, line, day), words(usage(book.DailyShared[key]))...)
+	}
+}
+
+// family adds the keys of a family, if there is one.
+func (w *writing) family(family string, h *Hydration) {
+	if family == "" {
+		return
+	}
+	w.add(w.names.familyVersion(w.unit, family), number(h.book.FamilyVersions[family]))
+	for _, month := range h.months {
+		shared := h.book.Shared[meter.MonthKey{Owner: family, Month: month}]
+		w.add(w.names.shared(w.unit, family, month), words(when(shared.Granted, meter.Field{Name: fieldAmount, Value: number(shared.Amount)}))...)
 	}
 }
 

@@ -37,6 +37,8 @@ type Meter struct {
 	grant    *redisstore.Effect
 	policy   *rueidis.Lua
 	unit     *rueidis.Lua
+	admit    *rueidis.Lua
+	moves    moves
 	policies policyCache
 	gate     gate
 }
@@ -56,7 +58,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	}
 	return &Meter{
 		store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
-		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua),
+		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua),
 	}, nil
 }
 

@@ -36,7 +36,6 @@ var ErrHydrated = errors.New("already hydrated: the gate is open and Redis has t
 type Hydrated struct {
 	Generation meter.Generation
 	Units      int
-	Skipped    int // they were complete already, from a hydration that stopped
 	Grants     int // that are known to be in Redis by it
 }
 
@@ -46,7 +45,7 @@ const (
 )
 
 // Hydrate closes the gate, begins a new generation in SQL and in Redis, writes all units as the ledger says, and opens the gate.
-// What was in Redis before counts for nothing. A hydration that stopped is gone on with: units that are complete are left.
+// What was in Redis before counts for nothing, and so does what a hydration has written that stopped.
 func Hydrate(ctx context.Context, h Hydration) (done Hydrated, err error) {
 	if err := h.closeGate(ctx); err != nil {
 		return done, err
@@ -111,14 +110,12 @@ func (h Hydration) putGate(ctx context.Context, seen meter.Policy, open string) 
 	return err
 }
 
-// begin begins a generation, in SQL and then in Redis, or goes on with one that a hydration has begun.
+// begin begins a generation, in SQL and then in Redis. A hydration that stopped is not gone on with: what it wrote may be older
+// than a grant that was added since.
 func (h Hydration) begin(ctx context.Context) (meter.Generation, error) {
 	seen, err := h.Ledger.Generation(ctx)
 	if err != nil {
 		return "", err
-	}
-	if seen != "" && h.begun(ctx, seen) {
-		return seen, nil
 	}
 	g := newGeneration()
 	if err := h.Ledger.NewGeneration(ctx, seen, g, h.Who, h.Why); err != nil {
@@ -135,16 +132,6 @@ func newGeneration() meter.Generation {
 
 func (h Hydration) open(ctx context.Context) (*meterredis.Meter, error) {
 	return meterredis.Open(ctx, h.Redis, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon}, h.Log)
-}
-
-// begun reports whether every bucket has the generation already, behind a gate that was never opened in it.
-func (h Hydration) begun(ctx context.Context, g meter.Generation) bool {
-	m, err := h.open(ctx)
-	if err != nil {
-		return false
-	}
-	defer m.Close()
-	return m.Generation() == g && !m.Opened(ctx)
 }
 
 // policies writes the global ones into every bucket, the gate's among them, which is closed.
@@ -211,17 +198,16 @@ func (h Hydration) units(ctx context.Context, m *meterredis.Meter, done *Hydrate
 	}()
 	for part := range results {
 		done.Units += part.Units
-		done.Skipped += part.Skipped
 		done.Grants += part.Grants
 		if h.Progress != nil {
-			h.Progress(done.Units+done.Skipped, total)
+			h.Progress(done.Units, total)
 		}
 	}
 	return failure
 }
 
 func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r meterledger.Range, now time.Time) (done Hydrated, err error) {
-	days, months := h.days(now), h.Horizon.Months(h.Calendar, now)
+	days, months := daysOf(h.Calendar, h.Horizon, now), h.Horizon.Months(h.Calendar, now)
 	held, err := h.Ledger.Read(ctx, r, meterledger.Horizon{Month: months[0], Day: days[0]})
 	if err != nil {
 		return done, err
@@ -233,14 +219,10 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 	since := now.Add(h.Horizon.Tolerance)
 	hydration := meterredis.NewHydration(book, held.Policies.Lines, days, months, since)
 	for _, unit := range unitsOf(held) {
-		switch err := m.Hydrate(ctx, unit, hydration); {
-		case errors.Is(err, meterredis.ErrComplete):
-			done.Skipped++
-		case err != nil:
+		if err := m.Hydrate(ctx, unit, hydration); err != nil {
 			return done, err
-		default:
-			done.Units++
 		}
+		done.Units++
 	}
 	var counted []meterledger.Confirmation
 	for _, g := range held.Grants {
@@ -255,10 +237,10 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 	return done, err
 }
 
-// days are those of which there may be keys that events change.
-func (h Hydration) days(now time.Time) (days []meter.Day) {
-	last := h.Calendar.Day(h.Horizon.Latest(now))
-	for d := h.Calendar.Day(h.Horizon.Oldest(now)); d <= last; d = d.Next() {
+// daysOf are those of which there may be keys that events change.
+func daysOf(c meter.Calendar, h meter.Horizon, now time.Time) (days []meter.Day) {
+	last := c.Day(h.Latest(now))
+	for d := c.Day(h.Oldest(now)); d <= last; d = d.Next() {
 		days = append(days, d)
 	}
 	return days

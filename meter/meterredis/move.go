@@ -1,0 +1,119 @@
+package meterredis
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/store"
+)
+
+//go:embed script/open.lua
+var openLua string
+
+//go:embed script/arrive.lua
+var arriveLua string
+
+//go:embed script/depart.lua
+var departLua string
+
+// moves are the scripts of a line's move to another unit.
+type moves struct{ open, arrive, depart *rueidis.Lua }
+
+func newMoves() moves {
+	return moves{rueidis.NewLuaScript(openLua), rueidis.NewLuaScript(arriveLua), rueidis.NewLuaScript(departLua)}
+}
+
+// OpenUnit opens or closes the unit of a line or a family: while it is closed its events wait. A unit that is not there in this
+// generation decides nothing anyway, and is left.
+func (m *Meter) OpenUnit(ctx context.Context, line, family string, open bool) error {
+	u := unitOf(line, family)
+	g := m.store.Generation(u.tag)
+	text := "0"
+	if open {
+		text = "1"
+	}
+	keys := []string{m.names.unit(u), m.store.GenerationKey(u.tag)}
+	n, err := m.moves.open.Exec(ctx, m.client, keys, []string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), text}).AsInt64()
+	return moved(u, "open or close it again", n, err)
+}
+
+// moved translates the reply of a script of a move.
+func moved(u unit, next string, n int64, err error) error {
+	switch {
+	case err != nil:
+		return failed(fmt.Sprintf("unit %s: %s", u.tag, next), err)
+	case n == -3:
+		return fmt.Errorf("%w: the bucket of the unit %s has another generation than this process knows, or none", store.ErrLost, u.tag)
+	}
+	return nil
+}
+
+// Arrive writes the keys of a line into the unit of the family that it is in now, by a hydration whose book has the line's
+// version. The unit of a line in no family is made; so is that of a family whose other lines are not there yet.
+func (m *Meter) Arrive(ctx context.Context, line, family string, h *Hydration) error {
+	w := m.writing(Members{Family: family, Lines: []string{line}})
+	w.line(line, h)
+	members := Members{Family: family, Lines: []string{line}}
+	u := w.unit
+	g := m.store.Generation(u.tag)
+	state, err := m.unitGeneration(ctx, u)
+	if err != nil {
+		return err
+	}
+	create, opened := "", h.opened(members)
+	if state != m.generationOf(u) {
+		create = "make"
+		w.family(family, h)
+	}
+	keys := append([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys...)
+	args := append([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, strconv.Itoa(len(opened))}, opened...)
+	args = append(append(args, w.args...), w.fields...)
+	n, err := m.moves.arrive.Exec(ctx, m.client, keys, args).AsInt64()
+	if err == nil && n == 0 {
+		return &meter.Refusal{Reason: meter.UnitNotHydrated, Detail: fmt.Sprintf("the unit %s is not complete: hydrate or restore it, then move the line again", u.tag)}
+	}
+	return moved(u, "move the line again", n, err)
+}
+
+func (m *Meter) unitGeneration(ctx context.Context, u unit) (meter.Generation, error) {
+	text, err := m.client.Do(ctx, m.client.B().Hget().Key(m.names.unit(u)).Field(fieldGeneration).Build()).ToString()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return "", store.Unavailable(fmt.Errorf("read the unit %s: %w", u.tag, err))
+	}
+	return meter.Generation(text), nil
+}
+
+// Depart deletes the keys of a line in the unit that it has left, and leaves a mark there: events that are still sent to it are
+// told that the line has moved.
+func (m *Meter) Depart(ctx context.Context, line, family string, days []meter.Day, months []meter.Month) error {
+	u := unitOf(line, family)
+	g := m.store.Generation(u.tag)
+	keys := []string{m.names.unit(u), m.store.GenerationKey(u.tag), m.names.lineVersion(u, line), m.names.linePolicies(u, line)}
+	for _, month := range months {
+		keys = append(keys, m.names.individual(u, line, month), m.names.monthlyShared(u, line, month))
+	}
+	for _, d := range days {
+		keys = append(keys, m.names.dailyTotal(u, line, d), m.names.dailyApp(u, line, d), m.names.dailyShared(u, line, d))
+	}
+	n, err := m.moves.depart.Exec(ctx, m.client, keys, []string{rueidis.BinaryString(g[:]), policiesField(line)}).AsInt64()
+	return moved(u, "move the line again", n, err)
+}
+
+// LineVersion returns how many changes Redis has made to a line in this generation, and whether it knows the line there.
+func (m *Meter) LineVersion(ctx context.Context, line, family string) (version int64, known bool, err error) {
+	u := unitOf(line, family)
+	text, err := m.client.Do(ctx, m.client.B().Get().Key(m.names.lineVersion(u, line)).Build()).ToString()
+	switch {
+	case rueidis.IsRedisNil(err) || text == versionMoved:
+		return 0, false, nil
+	case err != nil:
+		return 0, false, store.Unavailable(fmt.Errorf("read the version of line %s: %w", line, err))
+	}
+	version, err = strconv.ParseInt(text, 10, 64)
+	return version, true, err
+}

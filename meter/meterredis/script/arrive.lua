@@ -1,0 +1,43 @@
+-- Writes the keys of a line into a unit that it moves to, whatever was there.
+--
+-- KEYS  1 unit   2 generation of the bucket   then those of the line, and of a unit that is made what else it has
+-- ARGV  1 generation as bytes   2 generation as text   3 since, in ms since 1970   4 make, if the unit may be made   5 how many
+--       months are open then, and their fields   then, for each of the other keys, how many words are for it: 0 if it is not to be
+--       there, 1 and a text, or more and names of fields with values   then fields of the unit, with values
+-- Reply 1  done
+--       0  the unit is not complete in this generation
+--      -3  the bucket has another generation, or none
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then
+	return -3
+end
+local unit = redis.call('HMGET', KEYS[1], 'generation', 'phase', 'since')
+local months = tonumber(ARGV[5])
+if unit[1] ~= ARGV[2] or unit[2] ~= '3' then
+	if ARGV[4] ~= 'make' then
+		return 0
+	end
+	redis.call('DEL', KEYS[1])
+	redis.call('HSET', KEYS[1], 'generation', ARGV[2], 'phase', '3', 'open', '1')
+	for i = 1, months do
+		redis.call('HSET', KEYS[1], ARGV[5 + i], '1')
+	end
+end
+-- The records of the line's events are not here: the done log is asked about earlier ones.
+if tonumber(unit[3] or '0') < tonumber(ARGV[3]) then
+	redis.call('HSET', KEYS[1], 'since', ARGV[3])
+end
+local at = 6 + months
+for i = 3, #KEYS do
+	local words = tonumber(ARGV[at])
+	redis.call('DEL', KEYS[i])
+	if words == 1 then
+		redis.call('SET', KEYS[i], ARGV[at + 1])
+	elseif words > 1 then
+		redis.call('HSET', KEYS[i], unpack(ARGV, at + 1, at + words))
+	end
+	at = at + words + 1
+end
+for i = at, #ARGV, 2 do
+	redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+end
+return 1

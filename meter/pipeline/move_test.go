@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+)
+
+func (p *plant) mover() *Mover {
+	return &Mover{Meter: p.meter, Ledger: p.ledger, Directory: p.directory, Calendar: p.calendar, Horizon: p.horizon}
+}
+
+// A line moves from its family to another, out of any and back, under load. What it used stays counted where it was, an event from
+// before that is delivered again changes nothing, and SQL and Redis agree.
+func TestLineMoves(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 8)
+		stop := p.work()
+		defer stop()
+		in, n := p.intake(false), 0
+		var all []meter.Event
+		load := func(events int) {
+			for range events {
+				n++
+				all = append(all, p.event(n))
+			}
+			p.accept(in, all[len(all)-events:])
+		}
+		load(200)
+		for _, to := range []string{"family-1", "", "family-0", "family-1"} {
+			load(100)
+			if err := p.mover().Move(t.Context(), "line-0", to); err != nil {
+				t.Fatalf("to %q: %v", to, err)
+			}
+			if err := p.mover().Move(t.Context(), "line-0", to); err != nil {
+				t.Errorf("to %q again: %v", to, err)
+			}
+			load(100)
+			p.accept(in, all[:100]) // some are of line-0, from before, and folded
+		}
+		p.rows(all)
+		p.drained()
+		p.audit()
+		for shard := range 16 {
+			if dead, err := p.streams.DeadLetters(t.Context(), shard, "", 10); err != nil || len(dead) > 0 {
+				t.Errorf("dead letters: %+v, %v", dead, err)
+			}
+		}
+	})
+}
+
+// A move that stopped anywhere is gone on with by the same move.
+func TestMoveGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, servicetest.Postgres(t).Database(t), 8)
+	defer p.work()()
+	events := []meter.Event{p.event(1), p.event(2), p.event(3)}
+	for i := range events {
+		events[i].Line = "line-0"
+	}
+	p.accept(p.intake(false), events)
+	p.rows(events)
+	p.drained()
+	mv := p.mover()
+	version, _, err := p.meter.LineVersion(t.Context(), "line-0", "family-0")
+	if err != nil || version != 3 {
+		t.Fatalf("version %d, %v", version, err)
+	}
+	move := meterledger.Move{Line: "line-0", From: "family-0", To: "family-1", Generation: p.meter.Generation(), Version: version}
+	for _, step := range []func() error{
+		func() error { return p.meter.OpenUnit(t.Context(), "line-0", "family-0", false) },
+		func() error { return mv.switchOver(t.Context(), move) },
+		func() error { return mv.arrive(t.Context(), "line-0", "family-1", version) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later := p.event(4) // decided where the line has arrived
+	later.Line = "line-0"
+	p.directory.Forget("line-0")
+	p.accept(p.intake(false), []meter.Event{later})
+	p.rows([]meter.Event{later})
+	for range 2 {
+		if err := mv.Move(t.Context(), "line-0", "family-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, there, err := p.meter.LineVersion(t.Context(), "line-0", "family-0"); there || err != nil {
+		t.Errorf("it is still in family-0: %v", err)
+	}
+	last := p.event(5)
+	last.Line = "line-2" // which stayed in family-0
+	p.accept(p.intake(false), append(events, last))
+	p.rows([]meter.Event{last})
+	p.drained()
+	p.audit()
+}

@@ -113,6 +113,21 @@ func (l *Ledger) grantOf(tx *transaction, id string) ([]GrantRow, error) {
 	return l.grantsOf(tx, l.sql.grant, id)
 }
 
+// Grant returns a grant by its id. One that is not there is [ErrUnknown].
+func (l *Ledger) Grant(ctx context.Context, id string) (g GrantRow, err error) {
+	err = l.look(ctx, func(tx *transaction) error {
+		rows, err := l.grantOf(tx, id)
+		if err == nil && len(rows) == 0 {
+			err = unknown("grant", id)
+		}
+		if err == nil {
+			g = rows[0]
+		}
+		return err
+	})
+	return g, err
+}
+
 // grantsOf reads the grants that a statement returns.
 func (l *Ledger) grantsOf(tx *transaction, s statement, arguments ...any) (all []GrantRow, err error) {
 	var g GrantRow

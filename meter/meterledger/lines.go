@@ -2,6 +2,7 @@ package meterledger
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -30,11 +31,15 @@ func (l *Ledger) Import(ctx context.Context, families []Family, lines []Line, ap
 		return err
 	}
 	return l.change(ctx, func(tx *transaction) error {
-		if err := l.putFamilies(tx, families); err != nil {
-			return err
+		for part := range slices.Chunk(families, MaxBatch) { // a message has its limit
+			if err := l.putFamilies(tx, part); err != nil {
+				return err
+			}
 		}
-		if err := l.putLines(tx, lines); err != nil {
-			return err
+		for part := range slices.Chunk(lines, MaxBatch) {
+			if err := l.putLines(tx, part); err != nil {
+				return err
+			}
 		}
 		text, err := ids(apps)
 		if err != nil || len(apps) == 0 {

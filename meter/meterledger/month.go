@@ -2,6 +2,7 @@ package meterledger
 
 import (
 	"context"
+	"errors"
 
 	"github.com/reprise-dev/reprise/meter"
 )
@@ -15,7 +16,8 @@ func (l *Ledger) OpenMonth(ctx context.Context, m meter.Month) (made int64, err 
 	if !m.Valid() {
 		return 0, refusal(meter.BadGrant, "month", "%v is not a month: write yyyyMM", m)
 	}
-	for _, page := range []statement{l.sql.pageFamilies, l.sql.pageLines} {
+	// Lines come first: the grant of a family opens the month for all of them.
+	for _, page := range []statement{l.sql.pageLines, l.sql.pageFamilies} {
 		for after, more := "", true; more; {
 			var n int64
 			if n, after, more, err = l.openPage(ctx, page, after, m); err != nil {
@@ -61,6 +63,25 @@ func (l *Ledger) openPage(ctx context.Context, page statement, after string, m m
 		return err
 	})
 	return made, last, more, err
+}
+
+// OpenMonthOf makes the monthly grant of a month to one line, from its plan, and reports whether it did: it may have one.
+func (l *Ledger) OpenMonthOf(ctx context.Context, line string, m meter.Month) (made bool, err error) {
+	lines, err := l.Lines(ctx, []string{line})
+	if err != nil {
+		return false, err
+	}
+	plan, ok := lines[line]
+	if !ok {
+		return false, unknown("line", line)
+	}
+	g := meter.Grant{Kind: meter.Monthly, Line: line, Month: m, Individual: plan.Individual, QoS: plan.QoS}
+	g.ID = monthlyID(g)
+	already, err := l.AddGrant(ctx, g)
+	if errors.Is(err, meter.GrantedTwice) || errors.Is(err, ErrConflict) { // by another plan
+		return false, nil
+	}
+	return err == nil && !already, err
 }
 
 // monthlyPrefix begins the ids of monthly grants, which month and owner follow.

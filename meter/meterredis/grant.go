@@ -26,7 +26,10 @@ type Granted struct {
 // Grant raises an allowance by a grant whose row SQL has already, once: its id is the operation. Family is that of the grant's
 // line as whoever grants knows it, and empty for a grant to a family. A monthly grant to the owner of a unit, which is
 // the family or the line in none, opens the month: make those of a family's lines first.
-func (m *Meter) Grant(ctx context.Context, g meter.Grant, family string) (Granted, error) {
+//
+// Believed is the generation in which whoever grants has seen that the grant is not in Redis. In any other it is refused, because
+// hydration may have counted it since: a caller that is paused between looking and granting grants nothing twice.
+func (m *Meter) Grant(ctx context.Context, believed meter.Generation, g meter.Grant, family string) (Granted, error) {
 	if err := g.Validate(); err != nil {
 		return Granted{}, err
 	}
@@ -34,7 +37,7 @@ func (m *Meter) Grant(ctx context.Context, g meter.Grant, family string) (Grante
 		family = g.Family
 	}
 	u := unitOf(g.Line, family)
-	done, err := m.grant.Do(ctx, m.store, invocation(grantScope(g.ID, u), grantContent(g), m.remembered()), m.grantKeys(g, u), m.grantArguments(g, u, family)...)
+	done, err := m.grant.Do(ctx, m.store, invocation(grantScope(g.ID, u), grantContent(g), m.remembered()), m.grantKeys(g, u), m.grantArguments(believed, g, u, family)...)
 	if err != nil {
 		if err = understand(err); errors.Is(err, meter.OtherContent) {
 			err = &meter.Refusal{Reason: meter.GrantedTwice, Field: "grant_id", Detail: fmt.Sprintf("%q is the id of another grant: choose a new one", g.ID)}
@@ -42,7 +45,7 @@ func (m *Meter) Grant(ctx context.Context, g meter.Grant, family string) (Grante
 		return Granted{}, err
 	}
 	version, err := strconv.ParseInt(string(done.Response.Data), 10, 64)
-	return Granted{m.generationOf(u), version, done.Replayed}, err
+	return Granted{believed, version, done.Replayed}, err
 }
 
 func (m *Meter) grantKeys(g meter.Grant, u unit) []string {
@@ -53,7 +56,7 @@ func (m *Meter) grantKeys(g meter.Grant, u unit) []string {
 	return []string{m.names.unit(u), m.names.policy(u.bucket, meter.Gate), version, allowance}
 }
 
-func (m *Meter) grantArguments(g meter.Grant, u unit, family string) []string {
+func (m *Meter) grantArguments(believed meter.Generation, g meter.Grant, u unit, family string) []string {
 	owner, opens := "line", ""
 	if g.Family != "" {
 		owner = "family"
@@ -61,7 +64,7 @@ func (m *Meter) grantArguments(g meter.Grant, u unit, family string) []string {
 	if g.Kind == meter.Monthly && (g.Family != "" || family == "") {
 		opens = "opens"
 	}
-	args := []string{string(m.generationOf(u)), g.Kind.String(), owner, openedField(g.Month), opens}
+	args := []string{string(believed), g.Kind.String(), owner, openedField(g.Month), opens}
 	if g.Family != "" {
 		return append(args, fieldAmount, number(g.Shared))
 	}

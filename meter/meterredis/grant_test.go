@@ -33,19 +33,19 @@ func TestGrantIsApplyGrant(t *testing.T) {
 		if refused == nil && g.Kind == meter.Monthly && (g.Family != "" || c.State.Family == "") {
 			next.Unit.MonthOpen = true
 		}
-		got, err := m.Grant(t.Context(), g, c.State.Family)
+		got, err := m.Grant(t.Context(), c.State.Generation, g, c.State.Family)
 		if want := reasonOf(refused); reasonOf(err) != want || (err == nil) != (refused == nil) {
 			t.Fatalf("refused with %v, want %v\nstate %+v\ngrant %+v", err, refused, c.State, g)
 		}
 		reasons[reasonOf(err)]++
 		if err == nil {
-			again, err := m.Grant(t.Context(), g, c.State.Family)
+			again, err := m.Grant(t.Context(), c.State.Generation, g, c.State.Family)
 			if err != nil || !again.Replayed || again.Version != got.Version {
 				t.Errorf("again: %+v, %v, after %+v", again, err, got)
 			}
 			g.Individual, g.Shared = g.Individual^1, g.Shared^1
 			if g.Validate() == nil {
-				if _, err := m.Grant(t.Context(), g, c.State.Family); reasonOf(err) != meter.GrantedTwice {
+				if _, err := m.Grant(t.Context(), c.State.Generation, g, c.State.Family); reasonOf(err) != meter.GrantedTwice {
 					t.Errorf("another grant of the same id: %v", err)
 				}
 			}

@@ -68,12 +68,20 @@ var ErrFull = errors.New("the stream of the line is full: workers do not keep up
 func (m *Meter) OpenStreams(ctx context.Context, limit int64) (*Streams, error) {
 	s := &Streams{m.client, m.names, limit, rueidis.NewLuaScript(intakeLua), rueidis.NewLuaScript(doneLua), rueidis.NewLuaScript(resendLua), rueidis.NewLuaScript(leaveLua)}
 	for shard := range Shards {
-		create := s.client.B().XgroupCreate().Key(s.names.intake(shard)).Group(group).Id("0").Mkstream().Build()
-		if err := s.client.Do(ctx, create).Error(); err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
-			return nil, store.Unavailable(fmt.Errorf("make the streams: %w", err))
+		if err := s.make(ctx, shard); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// make sees to it that the stream of a shard is there, with its group.
+func (s *Streams) make(ctx context.Context, shard int) error {
+	create := s.client.B().XgroupCreate().Key(s.names.intake(shard)).Group(group).Id("0").Mkstream().Build()
+	if err := s.client.Do(ctx, create).Error(); err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
+		return store.Unavailable(fmt.Errorf("make the streams: %w", err))
+	}
+	return nil
 }
 
 // ShardOf returns the stream of a line.
@@ -124,6 +132,9 @@ func (s *Streams) messages(ctx context.Context, shard int, read rueidis.Complete
 	entries, err := s.client.Do(ctx, read).AsXRead()
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
+	}
+	if err != nil && strings.HasPrefix(err.Error(), "NOGROUP") {
+		return nil, s.make(ctx, shard) // Redis was emptied, and hydrated since
 	}
 	if err != nil {
 		return nil, store.Unavailable(fmt.Errorf("read deliveries: %w", err))

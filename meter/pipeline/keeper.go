@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -27,15 +26,10 @@ const (
 	// grantEvery and foldEvery are the pauses between two rounds.
 	grantEvery = time.Second
 	foldEvery  = time.Minute
-	// grantBatch is how many grants are read at once.
-	grantBatch = 1000
 )
 
 // Run works until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	if k.Log == nil {
-		k.Log = slog.New(slog.DiscardHandler)
-	}
 	var folded time.Time
 	for ctx.Err() == nil {
 		if _, err := k.Confirm(ctx); err != nil {
@@ -56,7 +50,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 func (k *Keeper) complain(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && k.Log != nil {
 		k.Log.WarnContext(ctx, "meter: "+what, "error", err)
 	}
 }
@@ -89,58 +83,4 @@ func (k *Keeper) Fold(ctx context.Context) error {
 		return nil // a restore is under way; there is time
 	}
 	return err
-}
-
-// Confirm brings to Redis what it does not have of the grants, and returns how many. Those of lines come before those of
-// families, which open the month for their unit. A grant that has to wait stays for the next round.
-func (k *Keeper) Confirm(ctx context.Context) (confirmed int, err error) {
-	if err := k.Meter.GateOpen(ctx); err != nil {
-		if errors.Is(err, meter.GateClosed) {
-			return 0, nil
-		}
-		return 0, err
-	}
-	for after := ""; ; {
-		grants, err := k.Ledger.UnconfirmedGrants(ctx, after, grantBatch)
-		if err != nil || len(grants) == 0 {
-			return confirmed, err
-		}
-		after = grants[len(grants)-1].ID
-		slices.SortStableFunc(grants, func(a, b meterledger.GrantRow) int { return len(a.Family) - len(b.Family) })
-		n, err := k.confirm(ctx, grants)
-		confirmed += n
-		if err != nil || len(grants) < grantBatch {
-			return confirmed, err
-		}
-	}
-}
-
-func (k *Keeper) confirm(ctx context.Context, grants []meterledger.GrantRow) (confirmed int, err error) {
-	lines := make([]string, 0, len(grants))
-	for _, g := range grants {
-		if g.Line != "" {
-			lines = append(lines, g.Line)
-		}
-	}
-	known, err := k.Directory.Lines(ctx, time.Now(), lines...)
-	if err != nil {
-		return 0, err
-	}
-	made := map[meter.Generation][]meterledger.Confirmation{}
-	for _, g := range grants {
-		done, err := k.Meter.Grant(ctx, g.Grant, known[g.Line].Family)
-		if err != nil {
-			k.complain(ctx, "grant "+g.ID, err)
-			k.Directory.Forget(g.Line)
-			continue
-		}
-		made[done.Generation] = append(made[done.Generation], meterledger.Confirmation{Grant: g.ID, Version: done.Version})
-	}
-	for generation, all := range made {
-		if err := k.Ledger.ConfirmGrants(ctx, generation, all); err != nil {
-			return confirmed, err
-		}
-		confirmed += len(all)
-	}
-	return confirmed, nil
 }

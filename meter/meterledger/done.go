@@ -3,7 +3,6 @@ package meterledger
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"time"
@@ -88,7 +87,10 @@ func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []mete
 			}
 			missing = slices.DeleteFunc(slices.Clone(sorted), func(r meter.Row) bool { _, ok := found[identityOf(r.Event)]; return ok })
 		}
-		added, err := l.insert(tx, g, missing)
+		if len(missing) == 0 {
+			return nil
+		}
+		added, err := l.engine.appendDone(tx, l.sql.append, g, missing)
 		if err == nil && added != int64(len(missing)) {
 			all, err = false, errAgain // somebody had added some of them
 		}
@@ -147,48 +149,6 @@ func outcomes(rows, sorted []meter.Row, found map[Identity]DoneRow) []Appended {
 		}
 	}
 	return answers
-}
-
-// doneForm is a row of the done log in a batch.
-type doneForm struct {
-	Line          string      `json:"l"`
-	Event         string      `json:"e"`
-	App           string      `json:"a"`
-	Bytes         int64       `json:"n"`
-	At            int64       `json:"t"`
-	Digest        string      `json:"h"`
-	Individual    int64       `json:"i"`
-	Shared        int64       `json:"s"`
-	QoS           int64       `json:"q"`
-	Blocked       int64       `json:"b"`
-	Uncounted     int64       `json:"u"`
-	Why           string      `json:"w"`
-	Speed         int64       `json:"p"`
-	Day           meter.Day   `json:"d"`
-	Month         meter.Month `json:"m"`
-	Family        string      `json:"f"`
-	LineVersion   int64       `json:"v"`
-	FamilyVersion int64       `json:"x"`
-}
-
-func (l *Ledger) insert(tx *transaction, g meter.Generation, rows []meter.Row) (int64, error) {
-	forms := make([]doneForm, len(rows))
-	for i, row := range rows {
-		e, r, digest := row.Event, row.Result, row.Event.Digest()
-		forms[i] = doneForm{
-			e.Line, e.ID, e.App, e.Bytes, e.At.UnixMicro(), hex.EncodeToString(digest[:]),
-			r.Individual, r.Shared, r.QoS, r.Blocked, r.Uncounted, r.Why.String(), r.Speed,
-			r.Day, r.Month, r.Family, r.LineVersion, r.FamilyVersion,
-		}
-	}
-	if len(forms) == 0 {
-		return 0, nil
-	}
-	text, err := batch(forms)
-	if err != nil {
-		return 0, err
-	}
-	return tx.exec(l.sql.append, text, string(g))
 }
 
 // identityForm is an identity in a batch.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/reprise-dev/reprise/meter"
 )
 
 // engine is what differs between the servers, beside the statements. There are two: postgres and mysql.
@@ -33,6 +35,9 @@ type engine interface {
 	absent(error) bool
 	// insert executes an insert of one row and returns the number that the server gave it.
 	insert(*transaction, statement, ...any) (int64, error)
+	// appendDone executes the statement that appends rows of a generation to the done log, in the form that is the
+	// cheapest for the server, and returns how many were added.
+	appendDone(*transaction, statement, meter.Generation, []meter.Row) (int64, error)
 }
 
 // statement is SQL in the form that the driver of an engine wants.

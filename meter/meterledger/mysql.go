@@ -3,6 +3,7 @@ package meterledger
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/reprise-dev/reprise/internal/dsn"
+	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -122,4 +124,38 @@ func (mariadb) insert(tx *transaction, s statement, arguments ...any) (int64, er
 		return 0, store.Unavailable(err)
 	}
 	return result.LastInsertId()
+}
+
+// appendDone writes the rows into the statement, which takes the server two thirds of the time that it takes for an
+// argument. Values are numbers and bytes in hexadecimal digits, so nothing of them is ever read as SQL.
+func (mariadb) appendDone(tx *transaction, s statement, g meter.Generation, rows []meter.Row) (int64, error) {
+	before, after, _ := strings.Cut(s.text, "?")
+	b := append(make([]byte, 0, len(s.text)+400*len(rows)), before...)
+	number := func(n int64) { b = append(strconv.AppendInt(b, n, 10), ',') }
+	text := func(t string) {
+		b = append(b, 'x', '\'')
+		b = append(hex.AppendEncode(b, []byte(t)), '\'', ',')
+	}
+	for i, row := range rows {
+		e, r, digest := row.Event, row.Result, row.Event.Digest()
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '(')
+		text(e.Line)
+		text(e.ID)
+		text(e.App)
+		text(string(digest[:]))
+		text(r.Why.String())
+		text(r.Family)
+		text(string(g))
+		for _, n := range [...]int64{
+			e.Bytes, e.At.UnixMicro(), r.Individual, r.Shared, r.QoS, r.Blocked, r.Uncounted, r.Speed,
+			int64(r.Day), int64(r.Month), r.LineVersion, r.FamilyVersion,
+		} {
+			number(n)
+		}
+		b[len(b)-1] = ')'
+	}
+	return tx.exec(statement{text: string(append(b, after...))})
 }

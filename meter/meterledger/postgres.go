@@ -14,6 +14,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"github.com/reprise-dev/reprise/internal/dsn"
+	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -102,6 +103,45 @@ func (postgres) absent(err error) bool {
 
 func (postgres) insert(tx *transaction, s statement, arguments ...any) (id int64, err error) {
 	return id, tx.one(s, arguments, &id)
+}
+
+// doneForm is a row of the done log in a batch.
+type doneForm struct {
+	Line          string      `json:"l"`
+	Event         string      `json:"e"`
+	App           string      `json:"a"`
+	Bytes         int64       `json:"n"`
+	At            int64       `json:"t"`
+	Digest        string      `json:"h"`
+	Individual    int64       `json:"i"`
+	Shared        int64       `json:"s"`
+	QoS           int64       `json:"q"`
+	Blocked       int64       `json:"b"`
+	Uncounted     int64       `json:"u"`
+	Why           string      `json:"w"`
+	Speed         int64       `json:"p"`
+	Day           meter.Day   `json:"d"`
+	Month         meter.Month `json:"m"`
+	Family        string      `json:"f"`
+	LineVersion   int64       `json:"v"`
+	FamilyVersion int64       `json:"x"`
+}
+
+func (postgres) appendDone(tx *transaction, s statement, g meter.Generation, rows []meter.Row) (int64, error) {
+	forms := make([]doneForm, len(rows))
+	for i, row := range rows {
+		e, r := row.Event, row.Result
+		forms[i] = doneForm{
+			e.Line, e.ID, e.App, e.Bytes, e.At.UnixMicro(), e.Digest().String(),
+			r.Individual, r.Shared, r.QoS, r.Blocked, r.Uncounted, r.Why.String(), r.Speed,
+			r.Day, r.Month, r.Family, r.LineVersion, r.FamilyVersion,
+		}
+	}
+	text, err := batch(forms)
+	if err != nil {
+		return 0, err
+	}
+	return tx.exec(s, text, string(g))
 }
 
 // schemaFiles are files for one schema.

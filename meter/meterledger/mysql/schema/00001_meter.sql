@@ -117,7 +117,7 @@ CREATE TABLE IF NOT EXISTS meter_done (
     generation     VARBINARY(32)  NOT NULL,
     line_version   BIGINT         NOT NULL,
     family_version BIGINT         NOT NULL, -- 0: the family was not changed
-    recorded_at    BIGINT         NOT NULL,
+    recorded_at    BIGINT         NOT NULL DEFAULT (TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))),
     fold           BIGINT,                  -- that took it into the totals; NULL: none has
     UNIQUE KEY meter_done_event (line, event_id),
     KEY meter_done_unfolded (fold, line, day), -- what is not folded stands together, at NULL

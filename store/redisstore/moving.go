@@ -29,8 +29,11 @@ func moving(err error) bool {
 
 // decideOnceMoved decides again and again until the slot has arrived. The error is the one that says that it has not.
 func (s *Store) decideOnceMoved(ctx context.Context, command machine.Command, err error) (reply machine.Reply, last error) {
-	ctx, cancel := context.WithTimeout(ctx, movePatience)
-	defer cancel()
+	if _, said := ctx.Deadline(); !said {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, movePatience)
+		defer cancel()
+	}
 	last = err
 	for wait := time.Millisecond; last != nil && moving(last) && pause(ctx, wait); wait = min(2*wait, 50*time.Millisecond) {
 		reply, last = s.decide(ctx, command)

@@ -66,7 +66,7 @@ func (s *Store) claim(ctx context.Context, t target, fresh *fresh) (found, error
 		s.transaction.end)
 	all, err := replies[len(replies)-1].ToArray()
 	if err != nil {
-		return found{}, sent(ctx, refusal(replies, err))
+		return s.onlyFound(ctx, t, refusal(replies, err))
 	}
 	generation, _ := all[3].ToString() // whatever else is there is none
 	before, err := all[0].AsBytes()
@@ -84,6 +84,17 @@ func (s *Store) claim(ctx context.Context, t target, fresh *fresh) (found, error
 		return found{}, sent(ctx, err)
 	}
 	return s.understand(ctx, t, before, all[1], all[2])
+}
+
+// onlyFound looks for a record where making one was refused, such as for want of memory: answers are replayed all the
+// same.
+func (s *Store) onlyFound(ctx context.Context, t target, err error) (found, error) {
+	if refused(err) {
+		if f, failure := s.load(ctx, t, nil); failure == nil && f.record != nil {
+			return f, nil
+		}
+	}
+	return found{}, sent(ctx, err)
 }
 
 // transaction is what every one begins and ends with.

@@ -101,8 +101,8 @@ func TestNothingIsAcknowledgedBeforeReplicasHaveIt(t *testing.T) {
 	}
 }
 
-// What is recorded can be read where there is no memory left to record more.
-func TestReadingIsConfirmedWithoutMemory(t *testing.T) {
+// What is recorded is replayed where there is no memory left to record more.
+func TestReplaysWithoutMemory(t *testing.T) {
 	t.Parallel()
 	master := servicetest.NewRedis(t, servicetest.RedisOptions{})
 	master.Replica()
@@ -111,7 +111,7 @@ func TestReadingIsConfirmedWithoutMemory(t *testing.T) {
 	want(t, s, machine.Acquired, begin)
 	want(t, s, machine.CompletedNow, completion(begin, "answer"))
 	master.Config("maxmemory", "1")
-	want(t, s, machine.Found, machine.Inspect{Scope: begin.Scope})
+	want(t, s, machine.Replay, anotherCaller(begin))
 	if _, err := s.Apply(t.Context(), newBegin()); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
 		t.Errorf("a new key without memory: %v", err)
 	}

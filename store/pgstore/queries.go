@@ -23,6 +23,7 @@ type queries struct {
 	// Bulk.
 	list, listAnswers, scanOpen, scanAnswered, purgeOpen, purgeAnswered string
 	mayTidy, tidy                                                       string
+	importLock, importMany                                              string
 	// Secrets.
 	secrets, addSecret, retireSecret, lockSecrets string
 	// Connections and the schema.
@@ -42,6 +43,7 @@ func newQueries(schema string) (*queries, error) {
 		"await_end": &q.awaitEnd, "notify": &q.notify,
 		"list": &q.list, "list_answers": &q.listAnswers, "scan_open": &q.scanOpen, "scan_answered": &q.scanAnswered,
 		"purge_open": &q.purgeOpen, "purge_answered": &q.purgeAnswered, "may_tidy": &q.mayTidy, "tidy": &q.tidy,
+		"import_lock": &q.importLock, "import": &q.importMany,
 		"secrets": &q.secrets, "add_secret": &q.addSecret, "retire_secret": &q.retireSecret, "lock_secrets": &q.lockSecrets,
 		"session": &q.session, "transaction": &q.transaction,
 		"schema_version": &q.schemaVersion, "schema_exists": &q.schemaExists, "lock_schema": &q.lockSchema,

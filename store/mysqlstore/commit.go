@@ -273,10 +273,12 @@ func (s *Store) obstacles(ctx context.Context, ws []*form.Write) (there map[mach
 			return err
 		}
 		answered := rows{len(ended), func(i int, w *writing) { w.bytes(ended[i].Digest[:]) }}
-		return c.query(ctx, s.sql.free.with(answered), nil, func(_ int, columns []driver.Value) error {
-			digest, err := readDigest(columns[0])
-			free[digest] = true
-			return err
+		return s.skipping(ctx, c, func() error {
+			return c.query(ctx, s.sql.free.with(answered), nil, func(_ int, columns []driver.Value) error {
+				digest, err := readDigest(columns[0])
+				free[digest] = true
+				return err
+			})
 		})
 	})
 	return there, free, err

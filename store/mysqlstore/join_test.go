@@ -63,7 +63,10 @@ func TestJoining(t *testing.T) {
 			t.Errorf("after a refusal: %v", err)
 		}
 		want(t, s.open(Options{MaxConns: 4}), machine.InProgress, anotherCaller(key))
-		if err := errors.Join(undone.Rollback(), waiting.Rollback()); err != nil || s.orders(key) != 0 {
+		if _, err := waiting.Exec(placing, "another thing"); err != nil {
+			t.Error(err)
+		}
+		if err := errors.Join(undone.Rollback(), waiting.Commit()); err != nil || s.orders(key) != 0 {
 			t.Fatalf("%v, %d orders", err, s.orders(key))
 		}
 		// Committed, it is there, and a second transaction gets the answer.

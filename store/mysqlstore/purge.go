@@ -33,22 +33,10 @@ func (s *Store) Purge(ctx context.Context, limit int) (deleted int, err error) {
 func (s *Store) purgeOnce(ctx context.Context, size int) (gone int, err error) {
 	written, started := s.writing.Load(), time.Now()
 	err = s.errand(ctx, func(c *conn) error {
-		var due []machine.Digest
-		err := c.query(ctx, s.sql.start.with()+s.sql.due.with(size), nil, func(_ int, columns []driver.Value) error {
-			digest, err := readDigest(columns[0])
-			due = append(due, digest)
+		return s.skipping(ctx, c, func() (err error) {
+			gone, err = s.purgeOn(ctx, c, size)
 			return err
 		})
-		if err != nil || len(due) == 0 {
-			s.letGo(ctx, c)
-			return unsent(ctx, err)
-		}
-		if _, err = c.exec(ctx, string(s.sql.commit.append(s.sql.purge.append(nil, digests(due))))); err != nil {
-			s.letGo(ctx, c)
-			return err
-		}
-		gone = len(due)
-		return nil
 	})
 	if err != nil || s.writing.Load() == written {
 		return gone, sent(err)
@@ -61,4 +49,27 @@ func (s *Store) purgeOnce(ctx context.Context, size int) (gone int, err error) {
 	case <-ctx.Done():
 		return gone, store.Unavailable(context.Cause(ctx))
 	}
+}
+
+func (s *Store) purgeOn(ctx context.Context, c *conn, size int) (gone int, err error) {
+	var due []machine.Digest
+	err = c.query(ctx, s.sql.start.with()+s.sql.due.with(size), nil, func(_ int, columns []driver.Value) error {
+		digest, err := readDigest(columns[0])
+		due = append(due, digest)
+		return err
+	})
+	if err != nil || len(due) == 0 {
+		s.letGo(ctx, c)
+		return 0, unsent(ctx, err)
+	}
+	// One by one: to delete a list of keys the server may read the whole table, and meet what is held.
+	var statements []byte
+	for _, digest := range due {
+		statements = s.sql.deleteText.append(statements, digest)
+	}
+	if _, err = c.exec(ctx, string(s.sql.commit.append(statements))); err != nil {
+		s.letGo(ctx, c)
+		return 0, err
+	}
+	return len(due), nil
 }

@@ -34,11 +34,11 @@ type queries struct {
 	groupTime, beginMany, endMany       text
 	start, commit, rollback             text
 	lookMany, dirty, underWay, stands   text
-	present, free                       text
+	present, free, patient, hasty       text
 	hold, holdAbsent, write, deleteText text
 	now, before                         text
 	// Bulk.
-	snapshot, list, listUnfinished, answers, due, purge text
+	snapshot, list, listUnfinished, answers, due text
 	// Secrets.
 	secrets, addSecret, retireSecret text
 	// Connections and the schema.
@@ -51,10 +51,10 @@ func newQueries(c clock) (*queries, error) {
 	for name, statement := range map[string]*text{
 		"group_time": &q.groupTime, "begin_many": &q.beginMany, "end_many": &q.endMany,
 		"start": &q.start, "commit": &q.commit, "rollback": &q.rollback,
-		"look_many": &q.lookMany, "dirty": &q.dirty, "under_way": &q.underWay, "stands": &q.stands, "present": &q.present, "free": &q.free,
+		"look_many": &q.lookMany, "dirty": &q.dirty, "under_way": &q.underWay, "stands": &q.stands, "present": &q.present, "free": &q.free, "patient": &q.patient, "hasty": &q.hasty,
 		"hold": &q.hold, "hold_absent": &q.holdAbsent, "write": &q.write, "delete": &q.deleteText,
 		"now": &q.now, "before": &q.before,
-		"snapshot": &q.snapshot, "list": &q.list, "list_unfinished": &q.listUnfinished, "answers": &q.answers, "due": &q.due, "purge": &q.purge,
+		"snapshot": &q.snapshot, "list": &q.list, "list_unfinished": &q.listUnfinished, "answers": &q.answers, "due": &q.due,
 		"secrets": &q.secrets, "add_secret": &q.addSecret, "retire_secret": &q.retireSecret,
 		"session": &q.session, "lock_database": &q.lockDatabase, "unlock_database": &q.unlockDatabase, "server": &q.server,
 		"schema_version": &q.schemaVersion, "create_versions": &q.createVersions, "first_version": &q.firstVersion,

@@ -177,6 +177,19 @@ func (s *Store) letGo(ctx context.Context, c *conn) {
 	}
 }
 
+// skipping does something with statements that skip what somebody holds.
+func (s *Store) skipping(ctx context.Context, c *conn, work func() error) error {
+	if _, err := c.exec(ctx, s.sql.patient.with()); err != nil {
+		return fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	defer func() {
+		if _, err := c.exec(ctx, s.sql.hasty.with()); err != nil {
+			c.broken = true
+		}
+	}()
+	return work()
+}
+
 // on does something on a connection of the pool. An error of getting one is certain not to have sent anything.
 func (s *Store) on(ctx context.Context, work func(*conn) error) error {
 	pooled, err := s.pool.Conn(ctx)

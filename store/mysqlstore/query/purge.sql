@@ -1,1 +1,0 @@
-DELETE FROM reprise_record WHERE digest IN ([?]);

@@ -57,4 +57,13 @@ func (h Horizon) Months(c Calendar, now time.Time) []Month {
 	return c.Months(h.Oldest(now), now.Add(max(h.Ahead, h.Tolerance)))
 }
 
+// Days returns the days of which events are accepted.
+func (h Horizon) Days(c Calendar, now time.Time) (days []Day) {
+	last := c.Day(h.Latest(now))
+	for d := c.Day(h.Oldest(now)); d <= last; d = d.Next() {
+		days = append(days, d)
+	}
+	return days
+}
+
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.999999Z") }

@@ -25,6 +25,8 @@ type Hydration struct {
 	Calendar meter.Calendar
 	Horizon  meter.Horizon
 	Who, Why string
+	// Renew hydrates also a Redis that is complete and open.
+	Renew bool
 	// Progress is told how many units are done, and of how many; it may be nil.
 	Progress func(done, units int)
 }
@@ -80,7 +82,7 @@ func (h Hydration) closeGate(ctx context.Context) error {
 			}
 		}
 	}
-	if h.intact(ctx, policies) {
+	if !h.Renew && h.intact(ctx, policies) {
 		return ErrHydrated
 	}
 	return h.putGate(ctx, policies.Global.Get(meter.Gate), "no")
@@ -218,7 +220,7 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 	}
 	since := now.Add(h.Horizon.Tolerance)
 	hydration := meterredis.NewHydration(book, held.Policies.Lines, days, months, since)
-	for _, unit := range unitsOf(held) {
+	for _, unit := range UnitsOf(held) {
 		if err := m.Hydrate(ctx, unit, hydration); err != nil {
 			return done, err
 		}
@@ -238,16 +240,10 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 }
 
 // daysOf are those of which there may be keys that events change.
-func daysOf(c meter.Calendar, h meter.Horizon, now time.Time) (days []meter.Day) {
-	last := c.Day(h.Latest(now))
-	for d := c.Day(h.Oldest(now)); d <= last; d = d.Next() {
-		days = append(days, d)
-	}
-	return days
-}
+func daysOf(c meter.Calendar, h meter.Horizon, now time.Time) []meter.Day { return h.Days(c, now) }
 
-// unitsOf are the units of what was read.
-func unitsOf(held meterledger.Holdings) (units []meterredis.Members) {
+// UnitsOf are the units of what was read.
+func UnitsOf(held meterledger.Holdings) (units []meterredis.Members) {
 	families := map[string][]string{}
 	for _, f := range held.Families {
 		families[f] = nil

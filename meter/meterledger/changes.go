@@ -2,6 +2,7 @@ package meterledger
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -46,11 +47,11 @@ const (
 )
 
 func (l *Ledger) changesOf(tx *transaction, g meter.Generation, lines, families []string) (map[string]Changes, error) {
-	lineText, err := ids(lines)
+	lineText, err := ids(once(lines))
 	if err != nil {
 		return nil, err
 	}
-	familyText, err := ids(families)
+	familyText, err := ids(once(families))
 	if err != nil {
 		return nil, err
 	}
@@ -63,3 +64,6 @@ func (l *Ledger) changesOf(tx *transaction, g meter.Generation, lines, families 
 		return nil
 	})
 }
+
+// once returns the texts, each once: what is asked for twice would be counted twice.
+func once(texts []string) []string { return slices.Compact(slices.Sorted(slices.Values(texts))) }

@@ -1,2 +1,4 @@
 -- $1 lines. Their grants of months from $2 to $3.
-SELECT g.id, g.kind, g.line, g.family, g.month, g.individual, g.qos, g.shared, g.made_at, coalesce(g.generation, ''), coalesce(g.version, 0) FROM json_array_elements_text($1::json) AS k (id) JOIN reprise.meter_grants g ON g.line = k.id AND g.line <> '' AND g.month BETWEEN $2 AND $3
+-- Each row of the batch is looked up by itself (OFFSET 0 keeps the planner to it), whatever is known of the tables when the plan is made.
+SELECT g.id, g.kind, g.line, g.family, g.month, g.individual, g.qos, g.shared, g.made_at, coalesce(g.generation, ''), coalesce(g.version, 0) FROM json_array_elements_text($1::json) AS k (id)
+CROSS JOIN LATERAL (SELECT * FROM reprise.meter_grants g WHERE g.line = k.id AND g.line <> '' AND g.month BETWEEN $2 AND $3 OFFSET 0) AS g

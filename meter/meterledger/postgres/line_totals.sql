@@ -1,3 +1,5 @@
 -- $1 lines. Their daily totals from the day $2 on.
+-- Each row of the batch is looked up by itself (OFFSET 0 keeps the planner to it), whatever is known of the tables when the plan is made.
 SELECT t.line, t.day, t.app, t.family, t.month, t.events, t.individual, t.shared, t.qos, t.blocked, t.uncounted
-FROM json_array_elements_text($1::json) AS k (id) JOIN reprise.meter_daily_app_total t ON t.line = k.id AND t.day >= $2
+FROM json_array_elements_text($1::json) AS k (id)
+CROSS JOIN LATERAL (SELECT * FROM reprise.meter_daily_app_total t WHERE t.line = k.id AND t.day >= $2 OFFSET 0) AS t

@@ -84,6 +84,9 @@ func (s *Streams) make(ctx context.Context, shard int) error {
 	return nil
 }
 
+// gone reports whether an error says that a stream is not there any more: Redis was emptied, and hydrated since.
+func gone(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "NOGROUP") }
+
 // ShardOf returns the stream of a line.
 func ShardOf(line string) int {
 	return store.TagBucket(meter.UnitTag(line, "")) / (store.Buckets / Shards)
@@ -133,8 +136,8 @@ func (s *Streams) messages(ctx context.Context, shard int, read rueidis.Complete
 	if rueidis.IsRedisNil(err) {
 		return nil, nil
 	}
-	if err != nil && strings.HasPrefix(err.Error(), "NOGROUP") {
-		return nil, s.make(ctx, shard) // Redis was emptied, and hydrated since
+	if gone(err) {
+		return nil, s.make(ctx, shard)
 	}
 	if err != nil {
 		return nil, store.Unavailable(fmt.Errorf("read deliveries: %w", err))
@@ -154,6 +157,9 @@ func (s *Streams) Claim(ctx context.Context, shard int, consumer string, idle ti
 	claim := s.client.B().Xautoclaim().Key(s.names.intake(shard)).Group(group).Consumer(consumer).
 		MinIdleTime(strconv.FormatInt(idle.Milliseconds(), 10)).Start("0").Count(count).Build()
 	reply, err := s.client.Do(ctx, claim).ToArray()
+	if gone(err) {
+		return nil, s.make(ctx, shard)
+	}
 	if err != nil || len(reply) < 2 {
 		return nil, store.Unavailable(fmt.Errorf("claim deliveries: %w", err))
 	}

@@ -33,8 +33,13 @@ type plant struct {
 // newPlant makes a plant with some lines, half of them in families, that is hydrated and open.
 func newPlant(t *testing.T, dsn string, lines int) *plant {
 	t.Helper()
+	return newPlantOn(t, servicetest.Redis(t).Database(t), dsn, lines)
+}
+
+func newPlantOn(t *testing.T, redis, dsn string, lines int) *plant {
+	t.Helper()
 	p := &plant{
-		t: t, redis: servicetest.Redis(t).Database(t), families: map[string]string{},
+		t: t, redis: redis, families: map[string]string{},
 		horizon: meter.Horizon{Retention: 48 * time.Hour, Tolerance: time.Hour, Ahead: meter.OpenAhead},
 	}
 	var err error

@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// hydrateAgain hydrates a Redis that lost its data, as an operator does.
+func (p *plant) hydrateAgain() Hydrated {
+	p.t.Helper()
+	done, err := Hydrate(p.t.Context(), p.hydration())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return done
+}
+
+// On a Redis that was emptied under load nothing is decided until it was hydrated. Then what is sent again counts once, whether
+// it had been decided before or was lost in a stream.
+func TestEmptiedRedis(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	p := newPlantOn(t, server.DSN(1), servicetest.Postgres(t).Database(t), 20)
+	defer p.work()()
+	var events []meter.Event
+	for n := range 1000 {
+		events = append(events, p.event(n))
+	}
+	in := p.intake(false)
+	for from := 0; from < 1000; from += 100 {
+		p.accept(in, events[from:from+100])
+	}
+	p.rows(events[:100])
+	server.FlushAll()
+
+	for range 100 { // whatever is asked for
+		if _, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: p.event(5000)}); !errors.Is(err, store.ErrLost) && !errors.Is(err, meter.GateClosed) {
+			t.Fatalf("on an emptied Redis: %v", err)
+		}
+	}
+	p.hydrateAgain()
+	p.accepted(in, events)
+	p.rows(events)
+	p.drained()
+	p.audit()
+}
+
+// accepted sends events until all are taken in.
+func (p *plant) accepted(in *Intake, events []meter.Event) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	defer cancel()
+	for len(events) > 0 {
+		receipts, err := in.Accept(ctx, time.Now(), events)
+		if ctx.Err() != nil {
+			p.t.Fatalf("%d events are not taken in: %v", len(events), err)
+		}
+		if err != nil {
+			pause(ctx, 20*time.Millisecond)
+			continue
+		}
+		events = nil
+		for _, r := range receipts {
+			if r.Err != nil {
+				events = append(events, r.Event)
+			}
+		}
+	}
+}
+
+// A worker that was held back with what it had decided, while Redis was hydrated again: its rows are refused, and the events are
+// decided again.
+func TestWorkerOfAnOlderGeneration(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 6)
+		w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory})
+		var deliveries []delivery
+		var events []meter.Event
+		for n := range 50 {
+			events = append(events, p.event(n))
+			deliveries = append(deliveries, delivery{text: string(events[n].AppendJSON(nil))})
+		}
+		fates := w.decide(t.Context(), deliveries)
+		for _, f := range fates {
+			if f.row == nil || f.err != nil {
+				t.Fatalf("%+v", f)
+			}
+		}
+		closed, err := meter.ParsePolicy(meter.Gate, 1000, "open=no") // as when its gate's key was lost
+		if err == nil {
+			err = p.meter.PutPolicy(t.Context(), closed)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := p.hydration()
+		h.Renew = true
+		if _, err := Hydrate(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+		w.commit(t.Context(), fates)
+		for _, f := range fates {
+			if !errors.Is(f.err, meterledger.ErrOldGeneration) {
+				t.Fatalf("a row of the older generation: %+v", f)
+			}
+		}
+		for {
+			fates = w.decide(t.Context(), deliveries)
+			w.commit(t.Context(), fates)
+			if fates[0].err == nil { // a process that has the store open learns the generation when it is refused
+				break
+			}
+		}
+		p.rows(events)
+		p.audit()
+	})
+}
+
+// Of 1,000 deductions at once on a family with an allowance for 500, exactly 500 are served from it.
+func TestOneFamilyAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, servicetest.Postgres(t).Database(t), 4) // lines 0 and 2 are in one family
+	for _, line := range []string{"line-0", "line-2"} {
+		all := meter.Event{ID: "all-of-it", Line: line, App: "video", Bytes: 20_000, At: time.Now().Truncate(time.Microsecond)}
+		if _, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: all, Family: "family-0", Checked: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var served atomic.Int64
+	var group sync.WaitGroup
+	for n := range 1000 {
+		group.Go(func() {
+			e := meter.Event{ID: fmt.Sprint(n), Line: fmt.Sprintf("line-%d", n%2*2), App: "video", Bytes: 60, At: time.Now().Truncate(time.Microsecond)}
+			d, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: e, Family: "family-0", Checked: true})
+			if err != nil {
+				t.Error(err)
+			}
+			if d.Result.Shared == 60 {
+				served.Add(1)
+			} else if d.Result.Shared != 0 {
+				t.Errorf("half of an amount: %+v", d.Result)
+			}
+		})
+	}
+	group.Wait()
+	if served.Load() != 500 { // 30,000 bytes
+		t.Errorf("%d of 500 were served", served.Load())
+	}
+}
+
+// SQL stops under load: events wait, and none is lost or counted twice.
+func TestSQLStops(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true})
+	p := newPlant(t, server.Database(t), 20)
+	defer p.work()()
+	var events []meter.Event
+	for n := range 600 {
+		events = append(events, p.event(n))
+	}
+	in := p.intake(false)
+	p.accepted(in, events[:300])
+	server.Stop()
+	p.accepted(in, events[300:]) // the directory remembers
+	if n, err := p.streams.Waiting(t.Context()); err != nil || n < 300 {
+		t.Errorf("%d wait, %v", n, err)
+	}
+	server.Restart()
+	p.accepted(in, events[:50])
+	p.rows(events)
+	p.drained()
+	p.audit()
+}

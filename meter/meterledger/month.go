@@ -65,23 +65,22 @@ func (l *Ledger) openPage(ctx context.Context, page statement, after string, m m
 	return made, last, more, err
 }
 
-// OpenMonthOf makes the monthly grant of a month to one line, from its plan, and reports whether it did: it may have one.
-func (l *Ledger) OpenMonthOf(ctx context.Context, line string, m meter.Month) (made bool, err error) {
+// OpenMonthOf makes the monthly grant of a month to one line, from its plan, unless it has one, and returns the grant's id.
+func (l *Ledger) OpenMonthOf(ctx context.Context, line string, m meter.Month) (id string, err error) {
 	lines, err := l.Lines(ctx, []string{line})
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	plan, ok := lines[line]
 	if !ok {
-		return false, unknown("line", line)
+		return "", unknown("line", line)
 	}
 	g := meter.Grant{Kind: meter.Monthly, Line: line, Month: m, Individual: plan.Individual, QoS: plan.QoS}
 	g.ID = monthlyID(g)
-	already, err := l.AddGrant(ctx, g)
-	if errors.Is(err, meter.GrantedTwice) || errors.Is(err, ErrConflict) { // by another plan
-		return false, nil
+	if _, err = l.AddGrant(ctx, g); errors.Is(err, ErrConflict) { // it was made by another plan
+		err = nil
 	}
-	return err == nil && !already, err
+	return g.ID, err
 }
 
 // monthlyPrefix begins the ids of monthly grants, which month and owner follow.

@@ -89,7 +89,7 @@ func filled(t *testing.T, dsn string) *Ledger {
 	}
 	var lines []Line
 	for i := range 300 {
-		lines = append(lines, Line{ID: fmt.Sprintf("line-%d", i), Family: []string{"", "fam"}[i%2], Individual: 5})
+		lines = append(lines, Line{ID: fmt.Sprintf("line-%d", i), Family: []string{"", "fam"}[i%2], Individual: 100})
 	}
 	must(l.Import(ctx, []Family{{ID: "fam"}}, lines, nil))
 	must(l.NewGeneration(ctx, "", "a1", "test", "first"))

@@ -140,6 +140,9 @@ func (r *ring) match(known []store.Secret, at machine.Instant) ([]ringVersion, e
 		if len(live) > 0 {
 			live[len(live)-1].before = k.PrimaryFrom
 		}
+		if k.Version == store.MovedMark {
+			return r.moving(live, k, at)
+		}
 		key := r.secrets.version(k.Version)
 		if key == nil && at < k.PrimaryFrom && len(live) > 0 {
 			r.log.Warn("reprise: the store knows of a secret version that this process does not: add it to the secret file before it becomes primary",
@@ -154,6 +157,17 @@ func (r *ring) match(known []store.Secret, at machine.Instant) ([]ringVersion, e
 	if len(live) == 0 {
 		return nil, secretMismatch("every secret version that the store knows is retired: announce a new version")
 	}
+	return r.bound(live, at), nil
+}
+
+// moving is match for a store whose new keys are soon, or already, made in another one, which this process does not
+// know: it can go on until then, and no longer.
+func (r *ring) moving(live []ringVersion, mark store.Secret, at machine.Instant) ([]ringVersion, error) {
+	if at >= mark.PrimaryFrom || len(live) == 0 {
+		return nil, secretMismatch("the store is moved: since %v new keys are made in another one. Start this process with both, as store.primary and store.previous, or with the new one alone", mark.PrimaryFrom)
+	}
+	r.log.Warn("reprise: the store is being moved: restart this process with both stores, as store.primary and store.previous, before new keys are made in the new one",
+		"primary-from", mark.PrimaryFrom.String())
 	return r.bound(live, at), nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/reprise-dev/reprise/store"
 )
 
 // MinSecret is the least length of a secret in bytes.
@@ -44,6 +46,8 @@ func NewSecrets(versions ...Secret) (*Secrets, error) {
 		switch {
 		case v.Version == 0:
 			return nil, invalid("secret versions count from 1")
+		case v.Version > store.MaxSecretVersion:
+			return nil, invalid("secret version %d is above %d", v.Version, store.MaxSecretVersion)
 		case len(v.Bytes) < MinSecret:
 			return nil, invalid("secret version %d has %d bytes; at least %d random bytes are needed", v.Version, len(v.Bytes), MinSecret)
 		case i > 0 && v.Version == sorted[i-1].Version:

@@ -34,9 +34,9 @@ const (
 // JudgeImport decides for every [Importer], under the record's lock and at the store's time, what becomes of an
 // imported record where there is another one, nil for none.
 //
-// It replaces only an earlier copy of itself: one with a lower revision that was not claimed later, nor
-// settled since. A record that was made here, after its key was forgotten in the other store, was claimed later than
-// anything that the other store knows of the key.
+// It replaces only an earlier copy of its key: one that was claimed earlier, or at the same time and has a lower revision,
+// and was not settled since. A record that was made here, after its key was forgotten in the other store, was
+// claimed later than anything that the other store knows of the key.
 func JudgeImport(there, imported *machine.Record, at machine.Instant) Import {
 	if state, _ := imported.Judge(at); state == machine.Absent {
 		return ImportOver
@@ -47,7 +47,9 @@ func JudgeImport(there, imported *machine.Record, at machine.Instant) Import {
 		return ImportWritten
 	case SameRecord(there, imported):
 		return ImportSame
-	case there.Revision < imported.Revision && there.Claimed <= imported.Claimed && there.Settlement.At <= imported.Settlement.At:
+	case there.Settlement.At > imported.Settlement.At:
+		return ImportKept
+	case there.Claimed < imported.Claimed, there.Claimed == imported.Claimed && there.Revision < imported.Revision:
 		return ImportWritten
 	}
 	return ImportKept

@@ -2,10 +2,31 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/reprise-dev/reprise/machine"
 )
+
+// Marks stand among the versions of the secret, because every process asks for those before it makes records, and does
+// not work with a store that has one which it does not know. They tell what becomes of a store: see package movestore.
+const (
+	// MovedMark, which is never retired: from its PrimaryFrom on new keys are made in another store. A process that
+	// does not know of that one makes no record here from then on.
+	MovedMark uint32 = 1<<31 - 1 - iota
+	// SourceMark, which is retired: records of this store are copied. Its Check names the move.
+	SourceMark
+	// CopyMark, which is retired: this store was filled from another one. Its Check names the move.
+	CopyMark
+	// MaxSecretVersion is the highest version of a secret.
+	MaxSecretVersion = MovedMark - 1023
+)
+
+// IsMark reports whether this is no version of the secret but a mark.
+func (s Secret) IsMark() bool { return s.Version > MaxSecretVersion }
+
+// CopiedSecret, given to AddSecret for ahead, adds a version as another store has it, whenever it is primary.
+const CopiedSecret time.Duration = math.MinInt64
 
 // AdmitSecret decides for every [SecretKeeper], under its lock, whether AddSecret adds a version. A
 // version whose number is known is left as it is, which is no error: the caller compares.
@@ -15,7 +36,18 @@ func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Dur
 			return false, nil
 		}
 	}
+	if ahead == CopiedSecret || add.IsMark() && !add.Retired.IsZero() {
+		return true, nil
+	}
+	first := true
 	for _, k := range known {
+		switch {
+		case k.Version == MovedMark && !add.IsMark():
+			return false, fmt.Errorf("%w: the store is being moved to another one: add version %d there when that is over", ErrSecretTooLate, add.Version)
+		case k.IsMark():
+			continue
+		}
+		first = false
 		if k.Check == add.Check {
 			return false, fmt.Errorf("%w: version %d is the same secret as version %d: give a new version new bytes", ErrSecretReused, add.Version, k.Version)
 		}
@@ -23,7 +55,7 @@ func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Dur
 			return false, fmt.Errorf("%w: version %d must become primary after version %d does (%v)", ErrSecretTooLate, add.Version, k.Version, k.PrimaryFrom)
 		}
 	}
-	if earliest := now.Add(ahead); len(known) > 0 && add.PrimaryFrom < earliest {
+	if earliest := now.Add(ahead); !first && add.PrimaryFrom < earliest {
 		return false, fmt.Errorf("%w: version %d is to be primary from %v, but running processes learn of it within %v: choose a primary-from after %v, in UTC",
 			ErrSecretTooLate, add.Version, add.PrimaryFrom, ahead, earliest.Add(ahead))
 	}

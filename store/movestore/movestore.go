@@ -1,0 +1,129 @@
+package movestore
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Options are how two stores are opened as one.
+type Options struct {
+	// From is when new keys are made in the primary store from, on the previous store's clock. All processes that
+	// know the previous store alone must have ended by then: they make no record from then on. It must lie at least
+	// [Notice] ahead when the first process announces it, and be the same for all. Zero is twice the notice after
+	// the first process has opened both, or what is announced already.
+	From time.Time
+	// Ahead is the notice; zero is [Notice].
+	Ahead time.Duration
+}
+
+// Store is two stores as one, while records move from the previous one to the primary one. Make one with [Open].
+type Store struct {
+	pair *pair
+	move move
+
+	// past says that the instant of the move has passed, once for all: a clock that is set back does not let
+	// the previous store make records again.
+	past atomic.Bool
+	gone gone
+}
+
+// Open returns a store over two that are open, and announces the move. Close closes both; an error leaves both open.
+// Errors in which errors.Is finds [ErrRefused] are final.
+func Open(ctx context.Context, primary, previous store.Store, options Options) (*Store, error) {
+	p, err := newPair(primary, previous)
+	if err != nil {
+		return nil, err
+	}
+	m, err := p.link(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ahead := options.Ahead
+	if ahead == 0 {
+		ahead = Notice
+	}
+	from := m.at.Add(2 * ahead)
+	if !options.From.IsZero() {
+		from = machine.InstantOf(options.From)
+	}
+	if m, err = p.announce(ctx, from, ahead); err != nil {
+		return nil, err
+	}
+	if m.from != from && !options.From.IsZero() {
+		return nil, refuse("new keys are made in the new store from %v, as another process has announced, and not from %v: write that instant, or none", m.from, from)
+	}
+	return &Store{pair: p, move: m}, nil
+}
+
+// From returns when new keys are made in the primary store from, on the previous store's clock.
+func (s *Store) From() time.Time { return s.move.from.Time() }
+
+// Close implements [store.Store].
+func (s *Store) Close() error {
+	return errors.Join(s.pair.primary.Close(), s.pair.previous.Close())
+}
+
+// Apply implements [store.Store].
+//
+// The previous store governs the keys of which it has a record that is not fenced: its answer is the answer. That it has
+// none is decided under the record's lock, at a time from which on none can be made; so both are for good, and
+// then the primary store decides.
+func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	digest := command.Target().Digest
+	if s.gone.has(digest) {
+		return s.pair.primary.Apply(ctx, command)
+	}
+	reply, err := s.pair.previous.Apply(ctx, s.bounded(command))
+	if err != nil {
+		return reply, err
+	}
+	if reply.At >= s.move.from {
+		s.past.Store(true)
+	}
+	if !s.past.Load() || !absent(reply) && !s.fenced(reply) {
+		return reply, nil
+	}
+	s.gone.add(digest)
+	return s.pair.primary.Apply(ctx, command)
+}
+
+// bounded returns a command that makes no record in the previous store from the instant of the move on.
+func (s *Store) bounded(command machine.Command) machine.Command {
+	end := s.move.from
+	if s.past.Load() {
+		end = 1
+	}
+	within := func(c machine.Claim) machine.Claim {
+		if c.CreateBefore == 0 || end < c.CreateBefore {
+			c.CreateBefore = end
+		}
+		return c
+	}
+	switch c := command.(type) {
+	case machine.Claim:
+		return within(c)
+	case machine.Begin:
+		c.Claim = within(c.Claim)
+		return c
+	}
+	return command
+}
+
+// absent reports whether a reply says that there is no record, of a command that made or deleted none.
+func absent(reply machine.Reply) bool {
+	switch reply.Outcome {
+	case machine.Barred, machine.NotFound, machine.AlreadyReleased:
+		return reply.Revision == 0
+	}
+	return false
+}
+
+// fenced reports whether a reply is about a record that is fenced.
+func (s *Store) fenced(reply machine.Reply) bool {
+	return reply.State == machine.Abandoned && reply.Reason == s.move.fenced()
+}

@@ -177,11 +177,12 @@ func (q *queries) appendEnds(to []byte, ended []*form.Write) []byte {
 		return rows{len(ended), func(i int, w *writing) { value(ended[i], w) }}
 	}
 	digest := list(func(e *form.Write, w *writing) { w.bytes(e.Digest[:]) })
+	first := list(func(e *form.Write, w *writing) { w.bytes(e.Digest[:8]) })
 	return q.endMany.append(to,
-		digest, list(func(e *form.Write, w *writing) { w.number(int64(e.Remember)) }),
-		digest, list(func(e *form.Write, w *writing) { w.bytes(e.Packed.Answer) }),
-		digest, list(func(e *form.Write, w *writing) { w.bytes(e.Packed.Record) }),
-		digest, digest, list(func(e *form.Write, w *writing) { w.bytes(e.Known.Packed) }))
+		first, list(func(e *form.Write, w *writing) { w.number(int64(e.Remember)) }),
+		first, list(func(e *form.Write, w *writing) { w.bytes(e.Packed.Answer) }),
+		first, list(func(e *form.Write, w *writing) { w.bytes(e.Packed.Record) }),
+		digest, first, list(func(e *form.Write, w *writing) { w.bytes(e.Known.Packed) }))
 }
 
 // commitWithin commits if all new records are within their bounds, now that their keys are locked.

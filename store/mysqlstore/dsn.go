@@ -1,134 +1,30 @@
 package mysqlstore
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 )
 
-// dsnForm is what a DSN looks like.
-const dsnForm = "mysql://user:password@host:3306/database?tls=true"
-
-// The values of tls: encrypted and verified, encrypted, encrypted if the server can, never.
-var tlsModes = []string{"true", "skip-verify", "preferred", "false"}
-
 // DSN is a DSN that could be read. Printed, it is without its password.
-type DSN struct {
-	user     *url.Userinfo
-	host     string // host:port
-	database string
-	tls      string // one of tlsModes
-	ca       string // file; empty: the system's
-}
+type DSN struct{ address dsn.MySQL }
 
 // ParseDSN reads what [Open] takes, and connects to nothing. Its error repeats no password.
-func ParseDSN(dsn string) (DSN, error) {
-	u, err := url.Parse(dsn)
-	if err != nil || u.Opaque != "" {
-		// The errors of net/url quote what they could not read, which is mostly a part of the password.
-		return DSN{}, fmt.Errorf("the store's DSN cannot be read, expected %s: in a password, write %% / ? # @ : and spaces as %%25 %%2F %%3F %%23 %%40 %%3A %%20", dsnForm)
-	}
-	d := DSN{user: u.User, database: strings.TrimPrefix(u.Path, "/"), tls: "preferred"}
-	switch {
-	case u.Scheme != "mysql":
-		return DSN{}, fmt.Errorf("the store's DSN begins with %q, expected %s", u.Scheme, dsnForm)
-	case u.Hostname() == "" || strings.Contains(u.Host, ","):
-		return DSN{}, fmt.Errorf("the store's DSN names no host, or several: expected %s", dsnForm)
-	case u.User == nil || u.User.Username() == "":
-		return DSN{}, fmt.Errorf("the store's DSN names no user: expected %s", dsnForm)
-	case d.database == "" || strings.Contains(d.database, "/"):
-		return DSN{}, fmt.Errorf("the store's DSN names no database, or more than one: expected %s", dsnForm)
-	case u.Fragment != "":
-		return DSN{}, fmt.Errorf("the store's DSN has something after a #: in a password, write %%23")
-	}
-	d.host = u.Host
-	if u.Port() == "" {
-		d.host = net.JoinHostPort(u.Hostname(), "3306")
-	}
-	return d, d.readQuery(u.RawQuery)
-}
-
-func (d *DSN) readQuery(query string) error {
-	values, err := url.ParseQuery(query)
+func ParseDSN(text string) (DSN, error) {
+	address, err := dsn.ParseMySQL(text)
 	if err != nil {
-		return errors.New("what follows the question mark in the store's DSN cannot be read, expected tls=…&ca=…")
+		return DSN{}, fmt.Errorf("the store: %w", err)
 	}
-	for name, all := range values {
-		if len(all) != 1 {
-			return fmt.Errorf("the store's DSN has %q more than once", name)
-		}
-		switch name {
-		case "tls":
-			d.tls = all[0]
-		case "ca":
-			d.ca = all[0]
-		default:
-			return fmt.Errorf("the store's DSN has %q after the question mark: tls and ca are known", name)
-		}
-	}
-	if !slices.Contains(tlsModes, d.tls) {
-		return fmt.Errorf("tls=%s in the store's DSN: one of %s expected", d.tls, strings.Join(tlsModes, ", "))
-	}
-	if d.ca != "" && !values.Has("tls") {
-		d.tls = "true"
-	}
-	if d.ca != "" && d.tls != "true" {
-		return fmt.Errorf("ca in the store's DSN is only looked at with tls=true, and there is tls=%s", d.tls)
-	}
-	return nil
+	return DSN{address}, nil
 }
 
 // Database is where the tables are.
-func (d DSN) Database() string { return d.database }
+func (d DSN) Database() string { return d.address.Database() }
 
 // String returns the DSN as a person may see it: without a password.
-func (d DSN) String() string {
-	u := url.URL{Scheme: "mysql", User: url.User(d.user.Username()), Host: d.host, Path: "/" + d.database}
-	query := url.Values{"tls": {d.tls}}
-	if d.ca != "" {
-		query.Set("ca", d.ca)
-	}
-	u.RawQuery = query.Encode()
-	return u.String()
-}
+func (d DSN) String() string { return d.address.String() }
 
 // config is the DSN as the driver takes it.
-func (d DSN) config() (*mysql.Config, error) {
-	c := mysql.NewConfig()
-	c.Net, c.Addr, c.DBName, c.User = "tcp", d.host, d.database, d.user.Username()
-	c.Passwd, _ = d.user.Password()
-	c.Timeout = 10 * time.Second // to connect
-	c.MultiStatements = true
-	c.MaxAllowedPacket = 0 // asks the server
-	c.Logger = &mysql.NopLogger{}
-	c.TLSConfig = d.tls
-	if d.tls != "true" {
-		return c, nil
-	}
-	host, _, err := net.SplitHostPort(d.host)
-	if err != nil {
-		return nil, fmt.Errorf("the store's DSN: %w", err)
-	}
-	c.TLS = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	if d.ca == "" {
-		return c, nil
-	}
-	file, err := os.ReadFile(d.ca)
-	if err != nil {
-		return nil, fmt.Errorf("ca in the store's DSN: %w", err)
-	}
-	c.TLS.RootCAs = x509.NewCertPool()
-	if !c.TLS.RootCAs.AppendCertsFromPEM(file) {
-		return nil, fmt.Errorf("ca in the store's DSN: %s holds no certificate in PEM", d.ca)
-	}
-	return c, nil
-}
+func (d DSN) config() (*mysql.Config, error) { return d.address.Config() }

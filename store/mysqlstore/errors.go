@@ -50,7 +50,7 @@ var advice = map[uint16]string{
 	1021:        "the server's disk is full: make room",
 	1040:        "the server has no connection left: raise max_connections, or lower the pool",
 	1044:        "give the user its rights: reprise migrate print",
-	1045:        "check user, password and from which host the user may connect",
+	1045:        "check user, password, from which host the user may connect, and whether the server wants TLS (tls=true in the DSN)",
 	1049:        "create the database, or name another one",
 	1114:        "the server's disk is full, or the tablespace: make room",
 	1130:        "the server lets nobody in from this host: create the user for it",

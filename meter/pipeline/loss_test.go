@@ -160,6 +160,40 @@ func TestOneFamilyAtOnce(t *testing.T) {
 	}
 }
 
+// Events of a unit that is closed wait beside those of others, however many they are.
+func TestClosedUnitKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, servicetest.Postgres(t).Database(t), 200)
+	defer p.work()()
+	var closed, others []meter.Event
+	shard := meterredis.ShardOf("line-1")
+	if err := p.meter.OpenUnit(t.Context(), "line-1", "", false); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 500 { // more than two batches
+		e := p.event(n)
+		e.Line = "line-1"
+		closed = append(closed, e)
+	}
+	for n := 500; len(others) < 20; n++ {
+		if e := p.event(n); e.Line != "line-1" && meterredis.ShardOf(e.Line) == shard {
+			others = append(others, e)
+		}
+	}
+	p.accepted(p.intake(false), closed)
+	p.accepted(p.intake(false), others)
+	p.rows(others)
+	if n, err := p.streams.Waiting(t.Context()); err != nil || n < 500 {
+		t.Errorf("%d wait, %v", n, err)
+	}
+	if err := p.meter.OpenUnit(t.Context(), "line-1", "", true); err != nil {
+		t.Fatal(err)
+	}
+	p.rows(closed)
+	p.drained()
+	p.audit()
+}
+
 // SQL stops under load: events wait, and none is lost or counted twice.
 func TestSQLStops(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,8 @@ const (
 	readWait = 500 * time.Millisecond
 	// retryPause is the pause before events are decided again that could not be.
 	retryPause = 500 * time.Millisecond
+	// waitingBatches is how many batches of events of a shard a worker holds that cannot be decided yet.
+	waitingBatches = 10
 )
 
 // Run works until ctx ends, then finishes what it has read. An error is one of the work as a whole, such as streams that are
@@ -79,41 +81,50 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.Streams.Leave(leave, w.name)
 }
 
-// serve works on a shard.
+// serve works on a shard. What cannot be decided yet, such as the events of a unit that is closed, waits beside the others and
+// is tried again: it keeps nobody else's events from being read, until there is very much of it.
 func (w *Worker) serve(ctx context.Context, shard int) {
-	var held []delivery // read, and not decided yet
-	claimed := time.Now()
+	var waiting []delivery
+	var claimed, tried time.Time
 	for ctx.Err() == nil {
 		if err := w.Meter.GateOpen(ctx); err != nil {
 			w.complain(ctx, "the gate", err)
 			pause(ctx, retryPause)
 			continue
 		}
-		if time.Since(claimed) > w.Idle/2 {
-			claimed = time.Now()
-			held = append(held, w.claim(ctx, shard, held)...)
+		var batch []delivery
+		if time.Since(tried) > retryPause {
+			tried = time.Now()
+			n := min(len(waiting), w.Batch)
+			batch, waiting = append(batch, waiting[:n]...), waiting[n:]
 		}
-		if len(held) < w.Batch {
-			wait := readWait
-			if len(held) > 0 {
-				wait = time.Millisecond
+		if len(waiting) < waitingBatches*w.Batch {
+			if time.Since(claimed) > w.Idle/2 {
+				claimed = time.Now()
+				batch = append(batch, w.claim(ctx, shard, append(batch, waiting...))...)
 			}
-			messages, err := w.Streams.Read(ctx, shard, w.name, int64(w.Batch-len(held)), wait)
-			if err != nil {
-				w.complain(ctx, "read", err)
-				pause(ctx, retryPause)
-			}
-			held = append(held, deliveriesOf(messages)...)
+			batch = append(batch, w.read(ctx, shard, len(batch) > 0)...)
+		} else {
+			pause(ctx, retryPause)
 		}
-		if len(held) == 0 {
-			continue
-		}
-		before := len(held)
-		held = w.work(context.WithoutCancel(ctx), shard, held)
-		if len(held) == before {
-			pause(ctx, retryPause) // nothing could be decided
+		if len(batch) > 0 {
+			waiting = append(waiting, w.work(context.WithoutCancel(ctx), shard, batch)...)
 		}
 	}
+}
+
+// read returns what nobody has had yet, and waits for it a little unless there is something else to do.
+func (w *Worker) read(ctx context.Context, shard int, busy bool) []delivery {
+	wait := readWait
+	if busy {
+		wait = time.Millisecond
+	}
+	messages, err := w.Streams.Read(ctx, shard, w.name, int64(w.Batch), wait)
+	if err != nil {
+		w.complain(ctx, "read", err)
+		pause(ctx, retryPause)
+	}
+	return deliveriesOf(messages)
 }
 
 func deliveriesOf(messages []meterredis.Message) (all []delivery) {

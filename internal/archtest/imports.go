@@ -44,7 +44,7 @@ var layers = []layer{
 }
 
 // stores are the directories of stores and decorators; each may import these and nothing beside.
-var storeImports = []string{"machine", "store", "store/internal/..."}
+var storeImports = []string{"machine", "store", "store/internal/...", "internal/dsn"}
 
 // concreteStores are named by the command and by test support only.
 var concreteStores = []string{"store/memstore", "store/sqlitestore", "store/pgstore", "store/mysqlstore", "store/redisstore"}

@@ -47,9 +47,8 @@ func ParsePostgres(dsn string) (Postgres, error) {
 	if query.Has("schema") {
 		p.Schema = query.Get("schema")
 	}
-	if len(p.Schema) > maxSchemaName || !schemaName.MatchString(p.Schema) {
-		return Postgres{}, fmt.Errorf("schema %q: a schema's name has 1 to %d lower-case letters, digits and underscores, and does not begin with a digit",
-			p.Schema, maxSchemaName)
+	if err := CheckSchema(p.Schema); err != nil {
+		return Postgres{}, err
 	}
 	if query.Has("pgbouncer") {
 		if p.Bouncer, err = strconv.ParseBool(query.Get("pgbouncer")); err != nil {
@@ -61,6 +60,14 @@ func ParsePostgres(dsn string) (Postgres, error) {
 	u.RawQuery = query.Encode()
 	_, err = p.Config()
 	return p, err
+}
+
+// CheckSchema accepts the names of schemas that need no quotes in SQL.
+func CheckSchema(name string) error {
+	if len(name) > maxSchemaName || !schemaName.MatchString(name) {
+		return fmt.Errorf("schema %q: a schema's name has 1 to %d lower-case letters, digits and underscores, and does not begin with a digit", name, maxSchemaName)
+	}
+	return nil
 }
 
 // Config is the DSN as pgx takes it.

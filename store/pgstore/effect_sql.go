@@ -3,6 +3,8 @@ package pgstore
 import (
 	_ "embed"
 	"strings"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 )
 
 // The statements of effects. They are used in other people's pools and transactions, so they are not
@@ -46,7 +48,7 @@ func (e Effects) statements() (effectStatements, error) {
 	if schema == DefaultSchema {
 		return s, nil
 	}
-	if err := checkSchemaName(schema); err != nil {
+	if err := dsn.CheckSchema(schema); err != nil {
 		return s, err
 	}
 	for _, statement := range []*string{&s.lock, &s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim} {

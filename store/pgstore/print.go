@@ -8,13 +8,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 )
 
 // Print returns a script that does what [Migrate] does to a database without the schema, for those who run
 // such things themselves (with psql -1 -f), followed by the rights of a role that can run the service but
 // not change the schema. Without a role it stands as a comment.
 func Print(schema, role string) (string, error) {
-	if err := checkSchemaName(schema); err != nil {
+	if err := dsn.CheckSchema(schema); err != nil {
 		return "", err
 	}
 	q, err := newQueries(schema)

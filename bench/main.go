@@ -40,6 +40,7 @@ func parts() []part {
 		{"postgres-busy", onPostgres(nil, benchBusyKey)},
 		{"postgres-purge", onPostgres(nil, benchPurge)},
 		{"postgres-big", benchBig},
+		{"mysql-effects", benchMySQLEffects},
 		{"redis-size", onRedis(benchRedisSize)},
 		{"redis-effects", onRedis(benchRedisEffects)},
 		{"redis-durable", onRedis(benchRedisDurable)},

@@ -14,6 +14,10 @@ type malformed string
 
 func (m malformed) Error() string { return string(m) }
 
+// ParseKey reads the lines of a key's header, of which there is at least one, as a guard reads them that is not strict. Its
+// error says what to send instead. It is for handlers that keep their operations themselves.
+func ParseKey(lines []string) (string, error) { return parseKey(lines, false) }
+
 // parseKey reads the lines of a key's header; there is at least one. The quoted spelling (a structured
 // field's string) and the raw one of the same characters are the same key.
 func parseKey(lines []string, strict bool) (string, error) {

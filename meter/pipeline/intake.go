@@ -126,25 +126,64 @@ var ErrNotDecided = errors.New("the event was taken in, and is not decided yet")
 
 // Await waits until the row of an event is committed, and returns it.
 func (in *Intake) Await(ctx context.Context, e meter.Event) (meter.Row, error) {
-	id := meterledger.Identity{Line: e.Line, Event: e.ID}
+	awaited := in.AwaitAll(ctx, []meter.Event{e})
+	return awaited[0].Row, awaited[0].Err
+}
+
+// Awaited is what became of an event that was waited for.
+type Awaited struct {
+	Row meter.Row
+	Err error // [ErrNotDecided], a [*meter.Refusal], or an error of package store
+}
+
+// AwaitAll waits until the rows of events are committed, of each or until ctx ends.
+func (in *Intake) AwaitAll(ctx context.Context, events []meter.Event) []Awaited {
+	all := make([]Awaited, len(events))
+	missing := make([]int, len(events))
+	for i := range events {
+		all[i].Err, missing[i] = ErrNotDecided, i
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+	for pause := 5 * time.Millisecond; len(missing) > 0; pause = min(2*pause, 250*time.Millisecond) {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-			return meter.Row{}, ErrNotDecided
+			return all
 		}
-		found, err := in.Ledger.LookupDone(ctx, []meterledger.Identity{id})
+		still, err := in.lookUp(ctx, events, missing, all)
 		if err != nil && ctx.Err() == nil {
-			return meter.Row{}, err
-		}
-		if row, ok := found[id]; ok {
-			if row.Event.Digest() != e.Digest() {
-				return meter.Row{}, &meter.Refusal{Reason: meter.OtherContent, Field: "event_id", Detail: "this line's event of this id was another: give the event an id of its own"}
+			for _, i := range missing {
+				all[i].Err = err
 			}
-			return row.Row, nil
+			return all
 		}
+		missing = still
 		timer.Reset(pause)
 	}
+	return all
+}
+
+// lookUp notes those rows that are there, and returns the others.
+func (in *Intake) lookUp(ctx context.Context, events []meter.Event, missing []int, all []Awaited) (still []int, err error) {
+	ids := make([]meterledger.Identity, len(missing))
+	for n, i := range missing {
+		ids[n] = meterledger.Identity{Line: events[i].Line, Event: events[i].ID}
+	}
+	found, err := in.Ledger.LookupDone(ctx, ids)
+	if err != nil {
+		return missing, err
+	}
+	for n, i := range missing {
+		row, there := found[ids[n]]
+		switch {
+		case !there:
+			still = append(still, i)
+		case row.Event.Digest() != events[i].Digest():
+			all[i].Err = &meter.Refusal{Reason: meter.OtherContent, Field: "event_id", Detail: "this line's event of this id was another: give the event an id of its own"}
+		default:
+			all[i] = Awaited{Row: row.Row}
+		}
+	}
+	return still, nil
 }

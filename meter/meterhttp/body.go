@@ -1,0 +1,127 @@
+package meterhttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/meter"
+)
+
+// read reads a body, or answers why it cannot be read.
+func (s *Service) read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
+	if exceeded, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		fail(w, problem(httpguard.ProblemBodyTooLarge, fmt.Sprintf("At most %d bytes are read: send less at once.", exceeded.Limit)))
+		return nil, false
+	}
+	if err != nil {
+		fail(w, problem(httpguard.ProblemBodyIncomplete, "The body ended early: send it again."))
+		return nil, false
+	}
+	return body, true
+}
+
+// mediaType returns the type of the body without its parameters; JSON if it is not said.
+func mediaType(r *http.Request) string {
+	text := r.Header.Get("Content-Type")
+	if text == "" {
+		return typeJSON
+	}
+	name, _, err := mime.ParseMediaType(text)
+	if err != nil {
+		return strings.ToLower(text)
+	}
+	return name
+}
+
+// The types that are understood.
+const (
+	typeJSON   = "application/json"
+	typeNDJSON = "application/x-ndjson"
+)
+
+// readObject reads a body that is one JSON object into the variables of its fields, or answers why it is none.
+func (s *Service) readObject(w http.ResponseWriter, r *http.Request, fields map[string]any) (seen map[string]bool, ok bool) {
+	if mediaType(r) != typeJSON {
+		fail(w, problem(ProblemMediaType, "Send "+typeJSON+"."))
+		return nil, false
+	}
+	body, ok := s.read(w, r)
+	if !ok {
+		return nil, false
+	}
+	seen, err := decodeObject(body, fields)
+	if err != nil {
+		refusal, _ := errors.AsType[*meter.Refusal](err)
+		fail(w, refused(ProblemRequestMalformed, refusal))
+		return nil, false
+	}
+	return seen, true
+}
+
+// decodeObject reads an object with these fields, each at most once and spelled exactly so, and returns which are there. An
+// error is a [*meter.Refusal].
+func decodeObject(body []byte, fields map[string]any) (map[string]bool, error) {
+	seen := map[string]bool{}
+	d := json.NewDecoder(bytes.NewReader(body))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "Send one JSON object."}
+	}
+	for d.More() {
+		token, err := d.Token()
+		name, _ := token.(string)
+		to, known := fields[name]
+		switch {
+		case err != nil:
+			return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "The body is not JSON: " + err.Error()}
+		case !known:
+			return nil, &meter.Refusal{Reason: meter.UnknownField, Field: name[:min(len(name), meter.MaxID)], Detail: "Leave it out. The fields are " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ") + "."}
+		case seen[name]:
+			return nil, &meter.Refusal{Reason: meter.DuplicateField, Field: name, Detail: "It is there twice: send it once."}
+		}
+		if err := d.Decode(to); err != nil {
+			return nil, &meter.Refusal{Reason: meter.WrongType, Field: name, Detail: "Amounts are whole numbers in digits alone, ids are texts: " + strings.TrimPrefix(err.Error(), "json: ")}
+		}
+		seen[name] = true
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "The body is not JSON: " + err.Error()}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "Something follows the object: send one."}
+	}
+	return seen, nil
+}
+
+// month reads a parameter yyyyMM; 0 if it is not there.
+func monthParameter(w http.ResponseWriter, r *http.Request) (meter.Month, bool) {
+	text := r.URL.Query().Get("month")
+	if text == "" {
+		return 0, true
+	}
+	m, err := meter.ParseMonth(text)
+	if err != nil {
+		fail(w, problem(ProblemRequestMalformed, "month: "+err.Error()))
+		return 0, false
+	}
+	return m, true
+}
+
+// idParameter reads the id in the path.
+func idParameter(w http.ResponseWriter, r *http.Request) (string, bool) {
+	id := r.PathValue("id")
+	if !meter.ValidID(id) {
+		fail(w, problem(ProblemRequestMalformed, fmt.Sprintf("The id in the path: write 1 to %d of A-Z a-z 0-9 . _ - + @", meter.MaxID)))
+		return "", false
+	}
+	return id, true
+}

@@ -1,0 +1,32 @@
+package meterhttp
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// What an error says is kept: what is certain, what is not, and what passes.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for problem, err := range map[string]error{
+		ProblemGateClosed:    &meter.Refusal{Reason: meter.GateClosed},
+		ProblemEventRefused:  &meter.Refusal{Reason: meter.BadBytes},
+		ProblemIntakeFull:    meterredis.ErrFull,
+		ProblemNotFound:      meterledger.ErrUnknown,
+		ProblemHeldByRestore: meterledger.ErrHeld,
+		ProblemNotConfirmed:  store.Indeterminate(errors.New("time-out")),
+		"store-unavailable":  store.Unavailable(errors.New("refused")),
+		"store-lost":         store.ErrLost,
+	} {
+		p := problemOf(fmt.Errorf("of a request: %w", err), ProblemEventRefused)
+		if p.Type != problem || p.Status == 0 || p.Title == "" {
+			t.Errorf("%v: %+v", err, p)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action fu
 // transaction is READ COMMITTED; the action uses it as it likes, but does not end it, nor changes tables in it,
 // which would end it. A commit whose reply is lost is looked up, as long as ctx lives.
 func (e Effects) Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action func(ctx context.Context, tx *sql.Tx) (machine.Response, error)) (store.Effect, error) {
-	s, err := e.statements()
+	s, err := e.statements(true)
 	if err != nil {
 		return store.Effect{}, err
 	}

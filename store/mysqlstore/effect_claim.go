@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -15,23 +16,30 @@ import (
 // effectStatements are those of effects. They are used in other people's pools and transactions, whose
 // sessions are as they are.
 type effectStatements struct {
-	try, claim, load, mark, end, remove, now, undone text
+	try, claim, load, mark, end, endOwn, remove, now, undone text
 }
 
-func (e Effects) statements() (s effectStatements, err error) {
+// statements returns them for a transaction that is begun for an effect, or for one that is its caller's. In the
+// first what is noted is the session's last inserted id, which comes back with the reply; in the second that is
+// the caller's.
+func (e Effects) statements(own bool) (s effectStatements, err error) {
+	note := "("
+	if own {
+		note = "LAST_INSERT_ID("
+	}
 	times := e.clock
 	if times == (clock{}) {
 		times = serverClock
 	}
 	for name, statement := range map[string]*text{
-		"effect_try": &s.try, "effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_end": &s.end,
+		"effect_try": &s.try, "effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_end": &s.end, "effect_end_own": &s.endOwn,
 		"effect_delete": &s.remove, "effect_now": &s.now, "effect_undone": &s.undone,
 	} {
 		sql, err := times.read(name)
 		if err != nil {
 			return s, err
 		}
-		*statement = newText(sql)
+		*statement = newText(strings.ReplaceAll(sql, "reprise_note(", note))
 	}
 	return s, nil
 }
@@ -117,8 +125,7 @@ func (c *claim) hold(ctx context.Context, candidate int) (*heldKey, error) {
 		return nil, err
 	}
 	if h.made = n == 1; h.made {
-		at, err := c.time(ctx)
-		h.at = at
+		h.at, err = c.madeAt(ctx, candidate, result)
 		return h, err
 	}
 	h.marked = true
@@ -127,6 +134,15 @@ func (c *claim) hold(ctx context.Context, candidate int) (*heldKey, error) {
 	}
 	h.effect = h.effect%2 + 1 // the other, which is as good as what it was
 	return h, nil
+}
+
+// madeAt returns the time of a row that was made. A candidate with bounds needs one that was read under the lock.
+func (c *claim) madeAt(ctx context.Context, candidate int, made sql.Result) (machine.Instant, error) {
+	if bounds := c.invocation.Candidates[candidate]; !c.own || len(c.invocation.Candidates) > 1 || bounds.CreateBefore != 0 || bounds.CreateFrom != 0 {
+		return c.time(ctx)
+	}
+	id, err := made.LastInsertId()
+	return machine.Instant(id), err
 }
 
 // read reads the row of a key.
@@ -168,22 +184,32 @@ func (c *claim) withdraw(ctx context.Context, but int) (err error) {
 var errEnded = errors.New("the action ended the transaction that its answer was to be recorded in")
 
 // end writes the record of the answer, and returns the time at which it was decided.
-func (c *claim) end(ctx context.Context, response machine.Response) (machine.Instant, error) {
-	at, err := c.time(ctx)
-	if err != nil {
-		return 0, err
+func (c *claim) end(ctx context.Context, response machine.Response) (at machine.Instant, err error) {
+	if at = c.begun.Claimed; !c.own {
+		if at, err = c.time(ctx); err != nil {
+			return 0, err
+		}
 	}
 	next, reply := c.invocation.Finish(c.candidate, c.begun, response, at)
 	if reply.Outcome != machine.CompletedNow {
 		return 0, fmt.Errorf("the action's answer cannot be recorded: %v: %s", reply.Outcome, reply.Reason)
 	}
-	to, h := form.Pack(next), c.all[c.candidate]
-	result, err := c.tx.ExecContext(ctx, c.effectStatements.end.with(to.ClaimedAt, to.ForgetAt, to.Record, to.Answer, h.place, h.digest))
+	// The packed form is the same at any time.
+	to, h, remember := form.Pack(next), c.all[c.candidate], next.RememberUntil-next.Finished
+	statement := c.effectStatements.end.with(to.ClaimedAt, to.ForgetAt, to.Record, to.Answer, h.place, h.digest)
+	if c.own {
+		statement = c.endOwn.with(to.ClaimedAt, remember, to.Record, to.Answer, h.place, h.digest)
+	}
+	result, err := c.tx.ExecContext(ctx, statement)
 	if err != nil {
 		return 0, err
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
 		return 0, errors.Join(errEnded, err)
+	}
+	if c.own {
+		id, err := result.LastInsertId()
+		return machine.Instant(id) - remember, err
 	}
 	return at, nil
 }

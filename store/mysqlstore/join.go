@@ -31,7 +31,7 @@ func Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, action 
 // Whether a commit whose reply was lost has happened is for the caller to find out: by calling again, which
 // is answered with the answer if there is one.
 func (e Effects) Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, action func(ctx context.Context) (machine.Response, error)) (store.Effect, error) {
-	s, err := e.statements()
+	s, err := e.statements(false)
 	if err != nil {
 		return store.Effect{}, err
 	}

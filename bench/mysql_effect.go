@@ -26,7 +26,7 @@ func benchMySQLEffects(ctx context.Context, s settings, t *table) (err error) {
 		return err
 	}
 	on := contest{ours: m.store, limit: m.bare}
-	for _, target := range []target{{1, 0.8}, {64, 0.8}} {
+	for _, target := range []target{{1, 0.7}, {64, 0.7}} {
 		err := mysqlContender().compare(ctx, s, t, "Do with one row", "by hand, prepared", on, target,
 			func() error { return m.effect(ctx) }, func() error { return m.bare.guardedOrder(ctx) })
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,11 +29,11 @@ type Copied struct {
 	// Written were written into the target, Same were there already, Kept are other ones there that are newer, and Over
 	// were forgotten meanwhile.
 	Written, Same, Kept, Over int64
-	// Fenced are the target's from now on, although the source has a record of them that somebody could have
-	// taken over.
+	// Fenced are the target's from now on: records that somebody could have taken over in the source, and those of
+	// which nobody knows.
 	Fenced int64
-	// InUse are left to a later run: claimed or executing by somebody, or free to be taken over while the move is
-	// not announced, or its instant has not come.
+	// InUse are left to a later run: claimed or executing by somebody, or, until the instant of the move, free to be taken
+	// over. So are those of which nobody knows: they are copied before that, and are the target's after it.
 	InUse int64
 	// Unreadable records of the source are not copied.
 	Unreadable int64
@@ -47,7 +48,7 @@ type copier struct {
 	lister   store.Lister
 	importer store.Importer
 	move     move
-	at       machine.Instant // the source's time, when a page was last read
+	at       atomic.Int64 // the source's time, when a page was last read
 	options  CopyOptions
 
 	mu   sync.Mutex
@@ -97,8 +98,11 @@ func (c *copier) open(ctx context.Context) error {
 	return err
 }
 
+// now is the source's time, or a little before.
+func (c *copier) now() machine.Instant { return machine.Instant(c.at.Load()) }
+
 // announced reports whether the instant of the move had come when the last page was read.
-func (c *copier) announced() bool { return c.move.from != 0 && c.at >= c.move.from }
+func (c *copier) announced() bool { return c.move.from != 0 && c.now() >= c.move.from }
 
 // pass looks at all records of the source. While one page is read, others are written.
 func (c *copier) pass(ctx context.Context) error {
@@ -136,7 +140,7 @@ func (c *copier) list(ctx context.Context, pages chan<- store.Page) error {
 		if err != nil {
 			return fmt.Errorf("reading the source: %w", err)
 		}
-		c.at = page.At
+		c.at.Store(int64(page.At))
 		limit = nextLimit(page)
 		select {
 		case pages <- page:
@@ -161,7 +165,7 @@ func nextLimit(page store.Page) int {
 // sorted is what is to be done with the records of a page.
 type sorted struct {
 	copied   []*machine.Record // are written, and that is all
-	takeable []*machine.Record // are written, and then fenced
+	fencible []*machine.Record // are written, and then fenced: somebody could take them over, or they are unknown
 	half     []*machine.Record // were written; the fence is half made
 	over     int64
 	inUse    int64
@@ -185,12 +189,12 @@ func (c *copier) sort(page store.Page) sorted {
 			s.fenced++
 		case c.isHalfFenced(r):
 			s.half = append(s.half, r)
-		case state == machine.Completed, state == machine.Expired, state == machine.Abandoned:
+		case state == machine.Completed, state == machine.Expired, state == machine.Abandoned && !past:
 			s.copied = append(s.copied, r)
-		case !past, state != machine.Retryable && page.At < r.LeaseEnd:
+		case !past, state != machine.Abandoned && state != machine.Retryable && page.At < r.LeaseEnd:
 			s.inUse++
 		default:
-			s.takeable = append(s.takeable, r)
+			s.fencible = append(s.fencible, r)
 		}
 	}
 	return s
@@ -199,12 +203,12 @@ func (c *copier) sort(page store.Page) sorted {
 // copyPage does what is to be done with a page.
 func (c *copier) copyPage(ctx context.Context, page store.Page) error {
 	s := c.sort(page)
-	records := append(s.copied[:len(s.copied):len(s.copied)], s.takeable...)
+	records := append(s.copied[:len(s.copied):len(s.copied)], s.fencible...)
 	outcomes, err := c.importer.Import(ctx, records)
 	if err != nil {
 		return fmt.Errorf("writing into the target: %w", err)
 	}
-	fenced, err := c.fenceAll(ctx, written(s.takeable, outcomes[len(s.copied):]), s.half)
+	fenced, err := c.fenceAll(ctx, written(s.fencible, outcomes[len(s.copied):]), s.half)
 	if err != nil {
 		return fmt.Errorf("fencing records of the source: %w", err)
 	}
@@ -213,7 +217,7 @@ func (c *copier) copyPage(ctx context.Context, page store.Page) error {
 	d := &c.done
 	d.Looked += int64(len(page.Records) + len(page.Unreadable))
 	d.Unreadable += int64(len(page.Unreadable))
-	d.InUse += s.inUse + int64(len(s.takeable)+len(s.half)) - fenced
+	d.InUse += s.inUse + int64(len(s.fencible)+len(s.half)) - fenced
 	d.Fenced += fenced
 	d.Over += s.over
 	for _, outcome := range outcomes {
@@ -246,7 +250,7 @@ func written(records []*machine.Record, outcomes []store.Import) (there []*machi
 
 // fenceAll fences what is written, and finishes fences that were begun. It returns how many there are for it. What has
 // changed meanwhile is for the next pass.
-func (c *copier) fenceAll(ctx context.Context, takeable, half []*machine.Record) (fenced int64, err error) {
+func (c *copier) fenceAll(ctx context.Context, fencible, half []*machine.Record) (fenced int64, err error) {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(16)
@@ -263,7 +267,7 @@ func (c *copier) fenceAll(ctx context.Context, takeable, half []*machine.Record)
 			})
 		}
 	}
-	each(takeable, c.fence)
+	each(fencible, c.fence)
 	each(half, c.finish)
 	err = group.Wait()
 	return fenced, err

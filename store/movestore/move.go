@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,14 +32,6 @@ type move struct {
 	link machine.Digest  // names the move
 	from machine.Instant // new keys are made in the primary store from then on; 0: not announced
 	at   machine.Instant // the previous store's time
-}
-
-// fenced is the reason of a record that is fenced.
-func (m move) fenced() string { return "moved to another store: " + hex.EncodeToString(m.link[:8]) }
-
-// isFence reports whether a record of the previous store is fenced.
-func (m move) isFence(r *machine.Record) bool {
-	return r.State == machine.Abandoned && r.Reason == m.fenced()
 }
 
 // of derives something that belongs to the move alone.

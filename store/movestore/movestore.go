@@ -85,8 +85,13 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 	if reply.At >= s.move.from {
 		s.past.Store(true)
 	}
-	if !s.past.Load() || !absent(reply) && !s.fenced(reply) {
+	if !s.past.Load() {
 		return reply, nil
+	}
+	if !absent(reply) {
+		if fenced, err := s.fenced(ctx, command.Target(), reply); err != nil || !fenced {
+			return reply, err
+		}
 	}
 	s.gone.add(digest)
 	return s.pair.primary.Apply(ctx, command)
@@ -123,7 +128,28 @@ func absent(reply machine.Reply) bool {
 	return false
 }
 
-// fenced reports whether a reply is about a record that is fenced.
-func (s *Store) fenced(reply machine.Reply) bool {
-	return reply.State == machine.Abandoned && reply.Reason == s.move.fenced()
+// fenced reports whether a reply is about a record that is fenced. Where the reply does not tell, the record does: it is
+// asked for when the owner of a record is refused because it was answered by somebody else.
+func (s *Store) fenced(ctx context.Context, scope machine.Scope, reply machine.Reply) (bool, error) {
+	switch {
+	case reply.State == machine.Abandoned:
+		return reply.Reason == s.move.fenced(), nil
+	case reply.Record != nil:
+		return s.move.isFence(reply.Record), nil
+	case reply.Outcome == machine.ReplayIncompatible && reply.Reason == "codec "+s.move.fenced():
+		return true, nil
+	case reply.State != machine.Completed || !tellsNothing(reply):
+		return false, nil
+	}
+	found, err := s.pair.previous.Apply(ctx, machine.Inspect{Scope: scope})
+	return err == nil && found.Record != nil && s.move.isFence(found.Record), err
+}
+
+// tellsNothing reports whether a reply about an answered record may be about one that is fenced.
+func tellsNothing(reply machine.Reply) bool {
+	switch reply.Outcome {
+	case machine.NotOwner, machine.Stale, machine.WrongState, machine.Remembered, machine.ReplayIncompatible:
+		return true
+	}
+	return false
 }

@@ -50,7 +50,7 @@ func (s *Store) listPrimary(ctx context.Context, filter store.Filter, cursor str
 		if err != nil {
 			return store.Page{}, err
 		}
-		if reply.Outcome == machine.NotFound || s.fenced(reply) {
+		if reply.Record == nil || s.move.isFence(reply.Record) {
 			governed = append(governed, r)
 		}
 	}

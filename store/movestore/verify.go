@@ -15,10 +15,9 @@ import (
 type Verified struct {
 	// Looked are the records of the source. Each is one of the following.
 	Looked int64
-	// Equal are the same in both, in every field. Fenced are the target's. Newer were unknown in the source, and are
-	// settled in the target. Over were forgotten meanwhile.
-	Equal, Fenced, Newer, Over int64
-	// InUse are claimed, executing or free to be taken over in the source, and so not the target's.
+	// Equal are answered, and the same in both, in every field. Fenced are the target's. Over were forgotten meanwhile.
+	Equal, Fenced, Over int64
+	// InUse are claimed, executing, free to be taken over or unknown in the source, and so not the target's.
 	InUse int64
 	// Missing are not in the target, Different are other ones there. Unreadable ones of the source could not be compared.
 	Missing, Different, Unreadable int64
@@ -99,8 +98,12 @@ func (v *verifying) comparePage(ctx context.Context, page store.Page) error {
 	v.found.Looked += int64(len(page.Records))
 	v.found.Over += s.over
 	v.found.Fenced += s.fenced
-	v.found.InUse += s.inUse + int64(len(s.takeable)+len(s.half))
+	v.found.InUse += s.inUse + int64(len(s.fencible)+len(s.half))
 	for _, r := range s.copied {
+		if state, _ := r.Judge(page.At); state == machine.Abandoned { // before the instant of the move
+			v.found.InUse++
+			continue
+		}
 		group.Go(func() error {
 			there, err := v.to.Apply(ctx, machine.Inspect{Scope: r.Scope})
 			if err != nil {
@@ -132,8 +135,6 @@ func (v *verifying) compare(r *machine.Record, there machine.Reply) {
 	case there.Record == nil:
 		v.found.Missing++
 		v.tell(r, "it is missing in the target")
-	case state == machine.Abandoned && there.Record.Settlement.At > r.Settlement.At:
-		v.found.Newer++
 	default:
 		v.found.Different++
 		v.tell(r, difference(r, there.Record))

@@ -19,9 +19,16 @@ type Source struct {
 // Rebuild makes the state that follows from SQL: grants less snapshots give what is left of allowances, totals and
 // snapshots give the counters, and rows are applied with the splits that are stored in them. Versions are 0, as in a
 // generation that has just begun. An error is a [*Refusal] that says what in SQL does not fit together.
-func Rebuild(source Source) (*Book, error) {
+func Rebuild(source Source) (*Book, error) { return RebuildThrough(source, PhaseRows) }
+
+// RebuildThrough makes the state that a phase ends with: that of what folds know of allowances, then the counters of what they
+// have taken in, then what no fold has taken in.
+func RebuildThrough(source Source, last Phase) (*Book, error) {
 	b := NewBook(source.Generation, maps.Clone(source.Members))
-	for _, phase := range []func(Source) error{b.hydrate, b.total, b.replay} {
+	for i, phase := range []func(Source) error{b.hydrate, b.total, b.replay} {
+		if Phase(i) == last {
+			break
+		}
 		if err := phase(source); err != nil {
 			return nil, err
 		}

@@ -63,6 +63,23 @@ func (i *Inspector) Audit(ctx context.Context, now time.Time, patience time.Dura
 	return r, err
 }
 
+// AuditRange is [Inspector.Audit] of some units.
+func (i *Inspector) AuditRange(ctx context.Context, now time.Time, part meterledger.Range, patience time.Duration) (r Report, err error) {
+	if i.Meter == nil {
+		return r, fmt.Errorf("there is nothing to compare SQL with: %s", causeOf(i.Unopened).Detail)
+	}
+	if r.Generation, err = i.Ledger.Generation(ctx); err != nil {
+		return r, err
+	}
+	a := &auditing{Inspector: i, report: &r, days: i.Horizon.Days(i.Calendar, now), months: i.Horizon.Months(i.Calendar, now), now: now}
+	late, err := a.compare(ctx, part, true)
+	if err != nil {
+		return r, err
+	}
+	r.Unflushed, err = a.patiently(ctx, late, patience)
+	return r, err
+}
+
 // auditing is an audit under way.
 type auditing struct {
 	*Inspector

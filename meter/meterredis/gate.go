@@ -55,3 +55,10 @@ func (m *Meter) Opened(ctx context.Context) bool { return m.askGate(ctx) == nil 
 
 // Generation returns the one that all buckets have, empty if they do not have the same.
 func (m *Meter) Generation() meter.Generation { return meter.Generation(m.store.CommonGeneration()) }
+
+// Reread asks Redis for the generations of all buckets, and returns the one that all of them have, empty if they do not have the
+// same.
+func (m *Meter) Reread(ctx context.Context) (meter.Generation, error) {
+	err := m.store.Reread(ctx)
+	return m.Generation(), err
+}

@@ -54,12 +54,19 @@ func NewHydration(book *meter.Book, policies map[string]meter.PolicySet, days []
 // Hydrate writes all keys of a unit, whatever was there, and opens it. It is for a gate that is closed, and changes nothing where
 // the unit is complete: the error is [ErrComplete].
 func (m *Meter) Hydrate(ctx context.Context, unit Members, h *Hydration) error {
+	return m.WritePhase(ctx, unit, h, meter.PhaseRows, "")
+}
+
+// WritePhase writes all keys of a unit, as [Meter.Hydrate] does, by a hydration whose book was made through a phase; only the last one
+// opens it. What is at the phase already, or past it, is left: the error is [ErrComplete]. With an epoch, written as digits, that
+// of the bucket's fence has to be the same.
+func (m *Meter) WritePhase(ctx context.Context, unit Members, h *Hydration, phase meter.Phase, epoch string) error {
 	w := m.writing(unit)
 	for _, line := range unit.Lines {
 		w.line(line, h)
 	}
 	w.family(unit.Family, h)
-	return m.write(ctx, w, h.opened(unit), h.since)
+	return m.write(ctx, w, h.opened(unit), h.since, phase, epoch)
 }
 
 // writing collects what a unit is to be.
@@ -149,11 +156,16 @@ func (h *Hydration) opened(unit Members) (fields []string) {
 }
 
 // write runs the script.
-func (m *Meter) write(ctx context.Context, w *writing, opened []string, since time.Time) error {
-	g := m.store.Generation(w.unit.tag)
-	keys := append([]string{m.names.unit(w.unit), m.names.policy(w.unit.bucket, meter.Gate), m.store.GenerationKey(w.unit.tag)}, w.keys...)
+func (m *Meter) write(ctx context.Context, w *writing, opened []string, since time.Time, phase meter.Phase, epoch string) error {
+	g, open := m.store.Generation(w.unit.tag), "0"
+	if phase == meter.PhaseRows {
+		open = "1"
+	}
+	keys := append([]string{
+		m.names.unit(w.unit), m.names.policy(w.unit.bucket, meter.Gate), m.store.GenerationKey(w.unit.tag), m.names.fence(w.unit.bucket),
+	}, w.keys...)
 	args := append([]string{
-		rueidis.BinaryString(g[:]), string(m.generationOf(w.unit)), number(int64(meter.PhaseRows)), "1", number(since.UnixMilli()), strconv.Itoa(len(opened)),
+		rueidis.BinaryString(g[:]), string(m.generationOf(w.unit)), number(int64(phase)), open, number(since.UnixMilli()), epoch, strconv.Itoa(len(opened)),
 	}, opened...)
 	args = append(append(args, w.args...), w.fields...)
 	n, err := m.unit.Exec(ctx, m.client, keys, args).AsInt64()
@@ -162,6 +174,8 @@ func (m *Meter) write(ctx context.Context, w *writing, opened []string, since ti
 		return store.Indeterminate(fmt.Errorf("write the unit %s: it can be written again: %w", w.unit.tag, err))
 	case n == -3:
 		return fmt.Errorf("%w: the bucket of the unit %s has another generation than this process knows, or none", store.ErrLost, w.unit.tag)
+	case n == -2:
+		return fmt.Errorf("unit %s: %w", w.unit.tag, ErrFenced)
 	case n == -1:
 		return fmt.Errorf("unit %s: %w", w.unit.tag, ErrGateOpen)
 	case n == 0:

@@ -37,6 +37,7 @@ type Meter struct {
 	grant    *redisstore.Effect
 	policy   *rueidis.Lua
 	unit     *rueidis.Lua
+	fence    *rueidis.Lua
 	admit    *rueidis.Lua
 	moves    moves
 	policies policyCache
@@ -58,7 +59,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	}
 	return &Meter{
 		store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
-		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua),
+		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), fence: rueidis.NewLuaScript(fenceLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua),
 	}, nil
 }
 

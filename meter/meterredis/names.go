@@ -53,6 +53,9 @@ func (n names) policy(bucket string, id meter.PolicyID) string {
 	return n.prefix + "policy:" + bucket + ":" + id.String()
 }
 
+// fence is that of a bucket: the epoch of whoever restores.
+func (n names) fence(bucket string) string { return n.prefix + "fence:" + bucket }
+
 // linePolicies are those of a line.
 func (n names) linePolicies(u unit, line string) string {
 	return n.prefix + "policy:" + u.bucket + ":l:" + line

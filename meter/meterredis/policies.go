@@ -3,6 +3,7 @@ package meterredis
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"strings"
 	"sync"
@@ -118,7 +119,7 @@ func stampOf(set meter.PolicySet) string {
 // PutPolicy writes a global policy into every bucket. In those that have a newer version it is left.
 func (m *Meter) PutPolicy(ctx context.Context, p meter.Policy) error {
 	var calls []rueidis.LuaExec
-	for bucket := range buckets() {
+	for _, bucket := range buckets() {
 		calls = append(calls, rueidis.LuaExec{Keys: m.policyKeys(bucket), Args: policyArguments(p)})
 	}
 	for _, reply := range m.policy.ExecMulti(ctx, m.client, calls...) {
@@ -172,11 +173,11 @@ func (m *Meter) PutLinePolicies(ctx context.Context, line, family string, set me
 	return nil
 }
 
-// buckets yields all of them, as they stand in names.
-func buckets() func(func(string) bool) {
-	return func(yield func(string) bool) {
+// buckets yields all of them, by number and as they stand in names.
+func buckets() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
 		for b := range redisstore.Buckets {
-			if !yield(fmt.Sprintf("{%04d}", b)) {
+			if !yield(b, fmt.Sprintf("{%04d}", b)) {
 				return
 			}
 		}

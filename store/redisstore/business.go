@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"encoding/hex"
 
 	"github.com/redis/rueidis"
@@ -33,4 +34,18 @@ func (s *Store) CommonGeneration() string {
 		}
 	}
 	return hex.EncodeToString(first[:])
+}
+
+// BucketGeneration returns the generation of a bucket, 0 to [Buckets]-1, as far as this process knows it, and the key of that.
+func (s *Store) BucketGeneration(bucket int) (machine.Generation, string) {
+	return s.generation(bucket), s.names.generation(bucket)
+}
+
+// Reread learns the generations of all buckets again from the server.
+func (s *Store) Reread(ctx context.Context) error {
+	for b := range Buckets {
+		s.buckets[b].Store(nil)
+	}
+	_, err := s.readGenerations(ctx)
+	return s.dialer.crowd.blame(err)
 }

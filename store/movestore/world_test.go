@@ -28,7 +28,7 @@ type world struct {
 	alone             bool // everything is copied: processes start with the primary store alone
 	keys              []*key
 	tokens            int
-	steps             int
+	round, steps      int
 	crash             int // the copier dies at this step; 0: it does not
 }
 
@@ -58,7 +58,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	for i := range w.both {
 		w.both[i] = open(t, w.primary, w.previous, w.clock, time.Minute)
 	}
-	for i := range 4 {
+	for i := range 16 {
 		w.keys = append(w.keys, &key{scope: machine.Scope{Operation: "POST /x", SecretVersion: 1, Digest: machine.Digest{byte(i + 1)}}})
 	}
 	return w
@@ -80,7 +80,7 @@ func (w *world) between() error {
 
 // step is one of a caller's.
 func (w *world) step() {
-	k := w.keys[w.random.IntN(len(w.keys))]
+	k := w.keys[w.random.IntN(1+min(w.round/2, len(w.keys)-1))] // some keys come late
 	switch n := w.random.IntN(10); {
 	case n < 2:
 		w.clock.advance(time.Duration(w.random.Int64N(int64(worldLease))))
@@ -215,7 +215,7 @@ func TestNoAnsweredKeyRunsAgain(t *testing.T) {
 
 func (w *world) run() {
 	from, to := watched{w.previous, w}, watched{w.primary, w}
-	for round := 0; round < 60 && !w.t.Failed(); round++ {
+	for ; w.round < 60 && !w.t.Failed(); w.round++ {
 		w.steps, w.crash = 0, w.random.IntN(12)
 		if _, err := movestore.Copy(w.t.Context(), from, to, movestore.CopyOptions{}); err != nil && !errors.Is(err, errCrash) {
 			w.t.Fatal(err)

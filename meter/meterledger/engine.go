@@ -19,7 +19,7 @@ type engine interface {
 	// fmt.Stringer returns the DSN as a person may see it.
 	fmt.Stringer
 	// connect returns a pool whose sessions are as the statements need them.
-	connect(Options) (*sql.DB, error)
+	connect(Options, *queries) (*sql.DB, error)
 	// files are the engine's statements, with their migrations in schema/.
 	files() fs.FS
 	// form puts a statement into the form that the driver wants, and says in which order it wants arguments:

@@ -18,8 +18,8 @@ type Options struct {
 	Migrate bool
 	// MaxConns is how many connections the ledger has at most; 0 is 16.
 	MaxConns int
-	// Timeout is how long PostgreSQL waits for this process in the middle of a transaction, before it frees
-	// what that holds; 0 is 30 s. Callers wait as long as their contexts say.
+	// Timeout is how long a server waits for this process in the middle of a transaction, before it frees what
+	// that holds; 0 is 30 s, and MySQL waits a minute. Callers wait as long as their contexts say.
 	Timeout time.Duration
 }
 
@@ -79,7 +79,7 @@ func connect(dsn string, options Options) (*Ledger, error) {
 	if l.sql, err = newQueries(engine); err != nil {
 		return nil, err
 	}
-	if l.db, err = engine.connect(options); err != nil {
+	if l.db, err = engine.connect(options, l.sql); err != nil {
 		return nil, err
 	}
 	l.db.SetMaxOpenConns(options.MaxConns)

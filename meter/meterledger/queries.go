@@ -10,7 +10,7 @@ import (
 type queries struct {
 	// The schema.
 	lockSchema, unlockSchema, schemaVersion, schemaExists, createSchema statement
-	now                                                                 statement
+	session, now                                                        statement
 	// Generations, and what waits for a restore.
 	shareGeneration, lockGeneration, generation, setGeneration, generationUsed, addGeneration statement
 	shareHold, lockHold, hold, setHold                                                        statement
@@ -40,7 +40,7 @@ type queries struct {
 func (q *queries) named() map[string]*statement {
 	return map[string]*statement{
 		"lock_schema": &q.lockSchema, "unlock_schema": &q.unlockSchema, "schema_version": &q.schemaVersion,
-		"schema_exists": &q.schemaExists, "create_schema": &q.createSchema, "now": &q.now,
+		"schema_exists": &q.schemaExists, "create_schema": &q.createSchema, "session": &q.session, "now": &q.now,
 		"share_generation": &q.shareGeneration, "lock_generation": &q.lockGeneration, "generation": &q.generation,
 		"set_generation": &q.setGeneration, "generation_used": &q.generationUsed, "add_generation": &q.addGeneration,
 		"share_hold": &q.shareHold, "lock_hold": &q.lockHold, "hold": &q.hold, "set_hold": &q.setHold,

@@ -24,6 +24,7 @@ var layers = []layer{
 	{"meter/meterledger/ledgertest", []string{"meter", "store", "meter/meterledger", "internal/faultnet"}},
 	{"meter/inspect", []string{"meter", "store", "meter/meterredis", "meter/meterledger", "meter/pipeline"}},
 	{"meter/meterhttp", []string{"meter", "store", "httpguard", "meter/meterredis", "meter/meterledger", "meter/pipeline", "meter/inspect"}},
+	{"meter/meterrestore", []string{"meter", "store", "restore", "meter/inspect", "meter/meterredis", "meter/meterledger", "meter/pipeline"}},
 	{"meter/pipeline", []string{"machine", "meter", "store", "meter/meterredis", "meter/meterledger"}},
 	{"meter/meterredis", []string{"machine", "meter", "store", "store/redisstore"}}, // its effects are that store's
 	{"store", []string{"machine"}},

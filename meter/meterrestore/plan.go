@@ -1,0 +1,366 @@
+package meterrestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/inspect"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+	"github.com/reprise-dev/reprise/meter/pipeline"
+	"github.com/reprise-dev/reprise/restore"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Plan is a [restore.Plan]. It may be used by several goroutines.
+type Plan struct {
+	Options
+	opened opened
+}
+
+// Options are what a plan works with.
+type Options struct {
+	Ledger   *meterledger.Ledger
+	Redis    string // DSN
+	Calendar meter.Calendar
+	Horizon  meter.Horizon
+	Who, Why string
+	// Longest is the longest time that a worker takes from deciding an event to its row; 0 is 10 s. Draining waits for it, and a
+	// second more.
+	Longest time.Duration
+	// Patience is how long verification waits for a unit of which something is under way; 0 is 10 s.
+	Patience time.Duration
+	Log      *slog.Logger // nil is nobody
+}
+
+// New returns the plan. The ledger stays the caller's; the plan is closed by the caller.
+func New(o Options) *Plan {
+	if o.Longest == 0 {
+		o.Longest = 10 * time.Second
+	}
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+	}
+	return &Plan{Options: o}
+}
+
+var _ restore.Plan = (*Plan)(nil)
+
+// name is the plan's.
+const name = "meter"
+
+// unitsInTarget is how many units are written for one claim.
+const unitsInTarget = 200
+
+// phases are those of a unit, in their order.
+func phases() []meter.Phase {
+	return []meter.Phase{meter.PhaseHydrated, meter.PhaseTotals, meter.PhaseRows}
+}
+
+// Describe implements [restore.Plan].
+func (p *Plan) Describe() restore.Description {
+	configuration := fmt.Sprintf("zone %v, months from day %d, retention %v, tolerance %v", p.Calendar.Zone(), p.Calendar.Anchor(), p.Horizon.Retention, p.Horizon.Tolerance)
+	return restore.Description{
+		Name: name, Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(configuration))), Configuration: configuration,
+		Phases: []string{"hydrate", "daily totals", "done log"},
+	}
+}
+
+// Generation implements [restore.Plan].
+func (p *Plan) Generation(ctx context.Context) (string, error) {
+	m, err := p.meter(ctx)
+	if lost(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	g, err := m.Reread(ctx)
+	if lost(err) {
+		return "", nil
+	}
+	return string(g), err
+}
+
+// lost reports whether an error says that Redis is not what it was, and not that it cannot be asked.
+func lost(err error) bool {
+	return errors.Is(err, store.ErrLost) || errors.Is(err, errNeverMade)
+}
+
+// CloseGate implements [restore.Plan]. In SQL the gate is the truth, and folds are held there. A Redis that cannot be opened has no
+// gate that could be open.
+func (p *Plan) CloseGate(ctx context.Context, fence restore.Fence) error {
+	if err := p.Ledger.HoldFolds(ctx, sessionOf(fence), "restore"); err != nil {
+		return err
+	}
+	gate, err := p.putGate(ctx, "no")
+	if err != nil {
+		return err
+	}
+	m, err := p.meter(ctx)
+	if lost(err) {
+		return nil
+	}
+	if err == nil {
+		err = m.PutPolicy(ctx, gate)
+	}
+	if lost(err) {
+		return nil
+	}
+	return err
+}
+
+func sessionOf(fence restore.Fence) string {
+	return name + "-" + strconv.FormatInt(fence.Session, 10)
+}
+
+// putGate writes the gate in SQL, if it is not so already, and returns it.
+func (p *Plan) putGate(ctx context.Context, open string) (meter.Policy, error) {
+	policies, err := p.Ledger.Policies(ctx, nil)
+	if err != nil {
+		return meter.Policy{}, err
+	}
+	gate := policies.Global.Get(meter.Gate)
+	if gate.Version() > 0 && gate.Text() == "open="+open {
+		return gate, nil
+	}
+	return p.Ledger.PutPolicy(ctx, "", meter.Gate, gate.Version(), []meter.Field{{Name: "open", Value: open}}, p.Who)
+}
+
+// Drain implements [restore.Plan]. What is decided and not recorded when the generation changes is refused by the ledger and decided
+// again, so waiting only saves work.
+func (p *Plan) Drain(ctx context.Context, _ restore.Fence) error {
+	timer := time.NewTimer(p.Longest + time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Renew implements [restore.Plan].
+func (p *Plan) Renew(ctx context.Context, fence restore.Fence) error {
+	seen, err := p.Ledger.Generation(ctx)
+	if err != nil {
+		return err
+	}
+	g := meter.Generation(fence.Generation)
+	if seen != g {
+		if err := p.Ledger.NewGeneration(ctx, seen, g, p.Who, p.Why); err != nil {
+			return fenced(err, meterledger.ErrConflict)
+		}
+	}
+	p.forget()
+	if err := meterredis.Renew(ctx, p.Redis, g, p.Who, p.Why, p.Log); err != nil {
+		return err
+	}
+	return p.policies(ctx)
+}
+
+// fenced translates what says that somebody else restores by now.
+func fenced(err error, late ...error) error {
+	for _, l := range late {
+		if errors.Is(err, l) {
+			return fmt.Errorf("%w: %w", restore.ErrFenced, err)
+		}
+	}
+	return err
+}
+
+// policies writes the global policies into every bucket, with the gate, which is closed.
+func (p *Plan) policies(ctx context.Context) error {
+	m, err := p.meter(ctx)
+	if err != nil {
+		return err
+	}
+	policies, err := p.Ledger.Policies(ctx, nil)
+	if err != nil {
+		return err
+	}
+	for _, id := range meter.AllPolicies() {
+		policy := policies.Global.Get(id)
+		if policy.Version() == 0 {
+			return fmt.Errorf("policy %v is not in the ledger: put it, then go on", id)
+		}
+		if err := m.PutPolicy(ctx, policy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteFence implements [restore.Plan].
+func (p *Plan) WriteFence(ctx context.Context, fence restore.Fence) error {
+	m, err := p.meterOf(ctx, fence)
+	if err != nil {
+		return err
+	}
+	return fenced(m.WriteFence(ctx, fence.Epoch), meterredis.ErrFenced, store.ErrLost)
+}
+
+// CleanUp implements [restore.Plan]: nothing was left behind.
+func (p *Plan) CleanUp(context.Context, restore.Fence) error { return nil }
+
+// OpenGate implements [restore.Plan].
+func (p *Plan) OpenGate(ctx context.Context, fence restore.Fence) error {
+	m, err := p.meterOf(ctx, fence)
+	if err != nil {
+		return err
+	}
+	gate, err := p.putGate(ctx, "yes")
+	if err == nil {
+		err = m.PutPolicy(ctx, gate)
+	}
+	if err != nil {
+		return err
+	}
+	return p.Ledger.ReleaseFolds(ctx, sessionOf(fence))
+}
+
+// Abandon implements [restore.Plan].
+func (p *Plan) Abandon(ctx context.Context, fence restore.Fence) error {
+	return p.Ledger.ReleaseFolds(ctx, sessionOf(fence))
+}
+
+// Expect implements [restore.Plan].
+func (p *Plan) Expect(ctx context.Context, _ int) (int64, error) {
+	counts, err := p.Ledger.Counts(ctx)
+	return counts.Families + counts.LoneLines, err
+}
+
+// Targets implements [restore.Plan]. Ranges are made of what is in the ledger now: units that are added later are in the range of
+// their name.
+func (p *Plan) Targets(ctx context.Context, _ int, after string, limit int) (targets []restore.Target, last bool, err error) {
+	ranges, err := p.Ledger.Ranges(ctx, unitsInTarget)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range ranges {
+		if r.From < after || r.Units == 0 {
+			continue
+		}
+		if len(targets) == limit {
+			return targets, false, nil
+		}
+		targets = append(targets, restore.Target{From: r.From, To: r.To, Units: int64(r.Units)})
+	}
+	return targets, true, nil
+}
+
+func rangeOf(t restore.Target) meterledger.Range {
+	return meterledger.Range{From: t.From, To: t.To, Units: int(t.Units)}
+}
+
+// Split implements [restore.Plan].
+func (p *Plan) Split(ctx context.Context, _ int, target restore.Target) ([]restore.Target, error) {
+	held, err := p.read(ctx, rangeOf(target), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	units := pipeline.UnitsOf(held)
+	if len(units) < 2 {
+		return nil, nil
+	}
+	var parts []restore.Target
+	for _, tag := range sortedTags(units) {
+		r := meterledger.Unit(tag)
+		parts = append(parts, restore.Target{From: r.From, To: r.To, Units: 1})
+	}
+	return parts, nil
+}
+
+func (p *Plan) read(ctx context.Context, r meterledger.Range, now time.Time) (meterledger.Holdings, error) {
+	days, months := p.Horizon.Days(p.Calendar, now), p.Horizon.Months(p.Calendar, now)
+	return p.Ledger.Read(ctx, r, meterledger.Horizon{Month: months[0], Day: days[0]})
+}
+
+// Apply implements [restore.Plan].
+func (p *Plan) Apply(ctx context.Context, phase int, target restore.Target, fence restore.Fence) (done restore.Done, err error) {
+	m, err := p.meterOf(ctx, fence)
+	if err != nil {
+		return done, err
+	}
+	now, err := p.Ledger.Now(ctx)
+	if err != nil {
+		return done, err
+	}
+	held, err := p.read(ctx, rangeOf(target), now)
+	if err != nil {
+		return done, err
+	}
+	if held.Source.Generation != meter.Generation(fence.Generation) {
+		return done, fmt.Errorf("%w: the ledger believes generation %q", restore.ErrFenced, held.Source.Generation)
+	}
+	through := phases()[phase]
+	book, err := meter.RebuildThrough(held.Source, through)
+	if err != nil {
+		return done, fmt.Errorf("%w: %w", restore.ErrBadUnit, err)
+	}
+	days, months := p.Horizon.Days(p.Calendar, now), p.Horizon.Months(p.Calendar, now)
+	h := meterredis.NewHydration(book, held.Policies.Lines, days, months, now.Add(p.Horizon.Tolerance))
+	for _, unit := range pipeline.UnitsOf(held) {
+		switch err := m.WritePhase(ctx, unit, h, through, strconv.FormatInt(fence.Epoch, 10)); {
+		case errors.Is(err, meterredis.ErrComplete):
+			done.Skipped++
+		case err != nil:
+			return done, fenced(err, meterredis.ErrFenced, store.ErrLost)
+		default:
+			done.Units++
+		}
+	}
+	if through == meter.PhaseRows {
+		err = p.confirm(ctx, held)
+	}
+	return done, err
+}
+
+// confirm notes that grants are in Redis: the balances were made of them.
+func (p *Plan) confirm(ctx context.Context, held meterledger.Holdings) error {
+	var counted []meterledger.Confirmation
+	for _, g := range held.Grants {
+		if !g.Confirmed() {
+			counted = append(counted, meterledger.Confirmation{Grant: g.ID})
+		}
+	}
+	if len(counted) == 0 {
+		return nil
+	}
+	return fenced(p.Ledger.ConfirmGrants(ctx, held.Source.Generation, counted), meterledger.ErrOldGeneration)
+}
+
+// Verify implements [restore.Plan].
+func (p *Plan) Verify(ctx context.Context, target restore.Target, fence restore.Fence) (done restore.Done, findings []restore.Finding, err error) {
+	m, err := p.meterOf(ctx, fence)
+	if err != nil {
+		return done, nil, err
+	}
+	now, err := p.Ledger.Now(ctx)
+	if err != nil {
+		return done, nil, err
+	}
+	i := &inspect.Inspector{Meter: m, Ledger: p.Ledger, Calendar: p.Calendar, Horizon: p.Horizon}
+	report, err := i.AuditRange(ctx, now, rangeOf(target), p.Patience)
+	if err != nil {
+		return done, nil, err
+	}
+	for _, d := range report.Differences {
+		findings = append(findings, restore.Finding{Kind: "key", Item: d.Where, Outcome: restore.Different, Detail: fmt.Sprintf("is %s, should be %s", d.Is, d.Should)})
+	}
+	for _, tag := range report.Unflushed {
+		findings = append(findings, restore.Finding{Kind: "unit", Item: tag, Outcome: restore.Unflushed, Detail: "something of it is under way"})
+	}
+	return restore.Done{Units: int64(report.Units)}, findings, nil
+}
+
+// Correct implements [restore.Plan]. Units are written whole, so what differs is put right by restoring again.
+func (p *Plan) Correct(_ context.Context, f restore.Finding, _ restore.Fence) (restore.Correction, error) {
+	return restore.Correction{Outcome: f.Outcome, Detail: f.Detail}, nil
+}

@@ -13,6 +13,7 @@ import (
 // statements of its own, in SQL alone, so that a fault in what it is compared with does not hide itself.
 type Audit struct {
 	// Usage is what the log's rows sum up to, of every line that is or was in the units, and Totals are the daily totals.
+	// Days of which rows were purged are left out; by month, their totals stand for them.
 	Usage  map[meter.TotalKey]Recount
 	Totals map[meter.TotalKey]meter.Sums
 	// Months are the same by month, and Snapshots the monthly snapshots.
@@ -71,7 +72,9 @@ func (l *Ledger) audit(tx *transaction, units []any, a *Audit) error {
 	if err := eachRecount(tx, l.sql.auditUsage, units, []any{&t.Line, &t.Day, &t.App, &t.Family, &t.Month}, func(r Recount) { a.Usage[t] = r }); err != nil {
 		return err
 	}
-	if err := eachRecount(tx, l.sql.auditMonths, units, []any{&m.Line, &m.Month, &m.Family}, func(r Recount) { a.Months[m] = r }); err != nil {
+	if err := eachRecount(tx, l.sql.auditMonths, units, []any{&m.Line, &m.Month, &m.Family}, func(r Recount) {
+		a.Months[m] = Recount{a.Months[m].All.Plus(r.All), a.Months[m].Folded.Plus(r.Folded)}
+	}); err != nil {
 		return err
 	}
 	if err := l.eachTotal(tx, l.sql.auditTotals, units, func(k meter.TotalKey, s meter.Sums) { a.Totals[k] = s }); err != nil {

@@ -44,6 +44,8 @@ const (
 	DecidedOtherwise
 	// OtherEvent: the line's event of this id was there with other content.
 	OtherEvent
+	// Purged: it is not there, and rows of its day were purged: nobody knows whether it was. It was not added.
+	Purged
 )
 
 // String returns the outcome in words.
@@ -55,6 +57,8 @@ func (o Outcome) String() string {
 		return "already there"
 	case DecidedOtherwise:
 		return "decided otherwise"
+	case Purged:
+		return "purged"
 	}
 	return "another event"
 }
@@ -62,7 +66,7 @@ func (o Outcome) String() string {
 // Appended is what became of a row.
 type Appended struct {
 	Outcome Outcome
-	// Found is the row that was there, unless this one was inserted.
+	// Found is the row that was there, if one was.
 	Found meter.Row
 }
 
@@ -75,17 +79,21 @@ func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []mete
 	}
 	sorted := inOrder(rows)
 	var found map[Identity]DoneRow
+	var purged meter.Day
 	all := true // at first it is tried as if none were there
 	err := l.change(ctx, func(tx *transaction) (err error) {
-		if err := l.believe(tx, g); err != nil {
+		if purged, err = l.believe(tx, g); err != nil {
 			return err
 		}
 		missing := sorted
-		if !all {
+		if !all || slices.ContainsFunc(sorted, func(r meter.Row) bool { return r.Result.Day <= purged }) {
 			if found, err = l.find(tx, sorted); err != nil {
 				return err
 			}
-			missing = slices.DeleteFunc(slices.Clone(sorted), func(r meter.Row) bool { _, ok := found[identityOf(r.Event)]; return ok })
+			missing = slices.DeleteFunc(slices.Clone(sorted), func(r meter.Row) bool {
+				_, ok := found[identityOf(r.Event)]
+				return ok || r.Result.Day <= purged
+			})
 		}
 		if len(missing) == 0 {
 			return nil
@@ -99,7 +107,7 @@ func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []mete
 	if err != nil {
 		return nil, err
 	}
-	return outcomes(rows, sorted, found), nil
+	return outcomes(rows, sorted, found, purged), nil
 }
 
 func checkRows(g meter.Generation, rows []meter.Row) error {
@@ -125,8 +133,9 @@ func inOrder(rows []meter.Row) []meter.Row {
 	return slices.CompactFunc(sorted, func(a, b meter.Row) bool { return identityOf(a.Event) == identityOf(b.Event) })
 }
 
-// outcomes says of each row what became of it: what was not found was inserted, the first of each identity.
-func outcomes(rows, sorted []meter.Row, found map[Identity]DoneRow) []Appended {
+// outcomes says of each row what became of it: what was not found was inserted, the first of each identity, unless its day
+// was purged.
+func outcomes(rows, sorted []meter.Row, found map[Identity]DoneRow, purged meter.Day) []Appended {
 	there := make(map[Identity]meter.Row, len(found))
 	for id, row := range found {
 		there[id] = row.Row
@@ -136,6 +145,8 @@ func outcomes(rows, sorted []meter.Row, found map[Identity]DoneRow) []Appended {
 		id := identityOf(r.Event)
 		before, ok := there[id]
 		switch {
+		case !ok && r.Result.Day <= purged:
+			answers[i].Outcome = Purged
 		case !ok:
 			if len(sorted) < len(rows) { // the second of it finds the first
 				there[id] = r

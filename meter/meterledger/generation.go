@@ -17,20 +17,27 @@ func (l *Ledger) Generation(ctx context.Context) (g meter.Generation, err error)
 }
 
 func (l *Ledger) current(tx *transaction) (g meter.Generation, err error) {
-	return g, tx.one(l.sql.generation, nil, &g)
+	g, _, err = l.belief(tx)
+	return g, err
 }
 
-// believe makes a transaction one of a generation: as long as it runs, no other generation can begin. An older
-// one is refused.
-func (l *Ledger) believe(tx *transaction, g meter.Generation) error {
+// belief is the current generation, and the last day of which rows were purged.
+func (l *Ledger) belief(tx *transaction) (g meter.Generation, purged meter.Day, err error) {
+	err = tx.one(l.sql.generation, nil, &g, &purged)
+	return g, purged, err
+}
+
+// believe makes a transaction one of a generation: as long as it runs, no other generation can begin, and no more is
+// purged than up to the day that it returns. An older generation is refused.
+func (l *Ledger) believe(tx *transaction, g meter.Generation) (purged meter.Day, err error) {
 	if err := tx.run(l.sql.shareGeneration); err != nil {
-		return err
+		return 0, err
 	}
-	current, err := l.current(tx)
+	current, purged, err := l.belief(tx)
 	if err == nil && current != g {
 		err = oldGeneration(g, current)
 	}
-	return err
+	return purged, err
 }
 
 // NewGeneration begins a generation in the place of the one that the caller has seen. It waits for the appends under

@@ -176,7 +176,7 @@ func (l *Ledger) ConfirmGrants(ctx context.Context, g meter.Generation, all []Co
 		return err
 	}
 	return l.change(ctx, func(tx *transaction) error {
-		if err := l.believe(tx, g); err != nil {
+		if _, err := l.believe(tx, g); err != nil {
 			return err
 		}
 		if err := tx.run(l.sql.confirmGrants, text, string(g)); err != nil {

@@ -27,7 +27,7 @@ func TestAStoppedWriterIsNotWaitedFor(t *testing.T) {
 			}
 			began := make(chan error)
 			err = l.change(ctx, func(tx *transaction) error {
-				if err := l.believe(tx, "a1"); err != nil {
+				if _, err := l.believe(tx, "a1"); err != nil {
 					return err
 				}
 				go func() { began <- l.NewGeneration(ctx, "a1", "b2", "test", "lost") }()

@@ -25,6 +25,7 @@ type queries struct {
 	grant, ownerGrants, addGrants, unconfirmed     statement
 	confirmGrants, grantsByID                      statement
 	// The done log.
+	setPurged, purgeLines, purgeable, purge                              statement
 	append, lookUp, changes                                              statement
 	newFold, takeUnfolded, raiseTotals, raiseSnapshots, raiseFolded      statement
 	stamp, countFold, endFold, folds                                     statement
@@ -53,6 +54,7 @@ func (q *queries) named() map[string]*statement {
 		"page_lines": &q.pageLines, "page_families": &q.pageFamilies,
 		"grant": &q.grant, "owner_grants": &q.ownerGrants, "add_grants": &q.addGrants, "unconfirmed": &q.unconfirmed,
 		"confirm_grants": &q.confirmGrants, "grants_by_id": &q.grantsByID,
+		"set_purged": &q.setPurged, "purge_lines": &q.purgeLines, "purgeable": &q.purgeable, "purge": &q.purge,
 		"append": &q.append, "look_up": &q.lookUp, "changes": &q.changes,
 		"new_fold": &q.newFold, "take_unfolded": &q.takeUnfolded, "raise_totals": &q.raiseTotals, "raise_snapshots": &q.raiseSnapshots,
 		"raise_folded": &q.raiseFolded, "stamp": &q.stamp, "count_fold": &q.countFold, "end_fold": &q.endFold, "folds": &q.folds,

@@ -2,7 +2,6 @@
 package ledgertest
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -42,6 +41,7 @@ func Run(t *testing.T, server Server) {
 		"ranges":             testRanges,
 		"records":            testRecords,
 		"move":               testMove,
+		"purge":              testPurge,
 		"inbox":              testInbox,
 		"audit":              testAudit,
 		"history":            testHistory,
@@ -204,10 +204,4 @@ func (w *world) audited() meterledger.Audit {
 		w.Errorf("audit: %v", d)
 	}
 	return a
-}
-
-// exec runs a statement, of which one file holds all.
-func background(t testing.TB) (context.Context, context.CancelFunc) {
-	t.Helper()
-	return context.WithCancel(context.Background())
 }

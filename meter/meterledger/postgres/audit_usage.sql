@@ -1,5 +1,5 @@
 -- Of every line that is in no family from $1 up to, not at, $2, or is or was in a family from $3 up to, not at, $4:
--- what its rows sum up to by day, all of them and those that are stamped.
+-- what its rows sum up to by day, all of them and those that are stamped, of days that were not purged.
 -- Each row of the batch is looked up by itself (OFFSET 0 keeps the planner to it), whatever is known of the tables when the plan is made.
 SELECT d.line, d.day, d.app, d.family, d.month, count(*), sum(d.individual), sum(d.shared), sum(d.qos), sum(d.blocked), sum(d.uncounted),
     count(d.fold), coalesce(sum(d.individual) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.shared) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.qos) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.blocked) FILTER (WHERE d.fold IS NOT NULL), 0), coalesce(sum(d.uncounted) FILTER (WHERE d.fold IS NOT NULL), 0)
@@ -8,5 +8,5 @@ FROM (
     UNION
     SELECT m.line FROM reprise.meter_members m WHERE m.family <> '' AND m.family >= $3 AND m.family < $4
 ) AS u
-CROSS JOIN LATERAL (SELECT * FROM reprise.meter_done d WHERE d.line = u.line OFFSET 0) AS d
+CROSS JOIN LATERAL (SELECT * FROM reprise.meter_done d WHERE d.line = u.line AND d.day > (SELECT g.purged FROM reprise.meter_generation g WHERE g.id = 1) OFFSET 0) AS d
 GROUP BY d.line, d.day, d.app, d.family, d.month

@@ -1,2 +1,2 @@
--- The current generation.
-SELECT generation FROM reprise.meter_generation WHERE id = 1
+-- The current generation, and the last day of which rows were purged.
+SELECT generation, purged FROM reprise.meter_generation WHERE id = 1

@@ -19,9 +19,10 @@ CREATE TABLE IF NOT EXISTS meter_generation (
     generation VARBINARY(32)   NOT NULL, -- empty: there is none yet
     who        VARCHAR(255)    NOT NULL,
     why        TEXT            NOT NULL,
-    since      BIGINT          NOT NULL
+    since      BIGINT          NOT NULL,
+    purged     INT             NOT NULL DEFAULT 0 -- rows of the done log of days up to this may be gone: none is added
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4;
-INSERT IGNORE INTO meter_generation VALUES (1, '', '', '', 0);
+INSERT IGNORE INTO meter_generation (id, generation, who, why, since) VALUES (1, '', '', '', 0);
 
 -- All generations there ever were: none comes back.
 CREATE TABLE IF NOT EXISTS meter_generation_history (

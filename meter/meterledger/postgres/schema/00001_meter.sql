@@ -15,9 +15,10 @@ CREATE TABLE reprise.meter_generation (
     generation text COLLATE "C" NOT NULL, -- empty: there is none yet
     who        text NOT NULL,
     why        text NOT NULL,
-    since      bigint NOT NULL
+    since      bigint NOT NULL,
+    purged     integer NOT NULL DEFAULT 0 -- rows of the done log of days up to this may be gone: none is added
 );
-INSERT INTO reprise.meter_generation VALUES (1, '', '', '', 0);
+INSERT INTO reprise.meter_generation (id, generation, who, why, since) VALUES (1, '', '', '', 0);
 
 -- All generations there ever were: none comes back.
 CREATE TABLE reprise.meter_generation_history (

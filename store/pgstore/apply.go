@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // Apply implements [store.Store]. There are three ways:
@@ -139,7 +140,7 @@ func (s *Store) make(ctx context.Context, c machine.Claim, command machine.Comma
 // server writes only if that is still the record.
 func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply, error) {
 	var w *write
-	if known := s.memory.get(c.Scope.Digest); known != nil {
+	if known := s.memory.Get(c.Scope.Digest); known != nil {
 		w = newAnswer(known, c)
 	}
 	if w == nil {
@@ -150,7 +151,7 @@ func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply
 	}
 	switch {
 	case w.doubt != nil:
-		return s.step(ctx, c, &doubt{previous: w.known.record, cause: w.doubt})
+		return s.step(ctx, c, &doubt{previous: w.known.Record, cause: w.doubt})
 	case !w.written:
 		return s.step(ctx, c, nil)
 	}
@@ -168,10 +169,10 @@ func (s *Store) send(ctx context.Context, w *write) error {
 	if len(w.packed.answer) >= largeAnswer {
 		return s.sendAlone(ctx, w)
 	}
-	switch err := s.commits.do(ctx, w); err {
-	case errWithdrawn:
+	switch err := s.commits.Do(ctx, w); err {
+	case gather.ErrWithdrawn:
 		return store.Unavailable(context.Cause(ctx))
-	case errLeft:
+	case gather.ErrLeft:
 		return store.Indeterminate(context.Cause(ctx))
 	default:
 		return err
@@ -200,9 +201,9 @@ func (s *Store) changed(digest machine.Digest, record *machine.Record, packed []
 		if packed == nil {
 			packed = pack(record).record
 		}
-		s.memory.put(digest, record, packed)
+		s.memory.Put(digest, record, packed)
 	} else {
-		s.memory.drop(digest)
+		s.memory.Drop(digest)
 	}
 	s.watchers.wake(digest)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // write is one record that is written with others: a new one, or the answer of one that is known. What
@@ -16,7 +17,7 @@ import (
 type write struct {
 	digest machine.Digest
 	packed row
-	known  *remembered // of an answer: what it is the answer to
+	known  *gather.Remembered // of an answer: what it is the answer to
 
 	// Of a new record: when it may be made (before is exclusive), and how long after its claim it is
 	// forgotten, zero for never.
@@ -64,9 +65,9 @@ func unbounded(command machine.Command) machine.Command {
 }
 
 // newAnswer returns the write of an answer; nil if the machine, on what is known, decides otherwise.
-func newAnswer(known *remembered, c machine.Complete) *write {
+func newAnswer(known *gather.Remembered, c machine.Complete) *write {
 	w := &write{digest: c.Scope.Digest, known: known, stood: machine.InstantOf(time.Now())}
-	w.next, w.reply = machine.Step(known.record, c, w.stood.Time())
+	w.next, w.reply = machine.Step(known.Record, c, w.stood.Time())
 	if w.reply.Outcome != machine.CompletedNow {
 		return nil
 	}
@@ -94,23 +95,23 @@ func (w *write) settle() (*machine.Record, machine.Reply) {
 // commit writes a group in one statement, which is a transaction of its own. A key that is in it twice is
 // written once. Where the whole group fails because of one of its commands, all are left alone, and each
 // is tried by its own caller.
-func (s *Store) commit(ctx context.Context, jobs []*job[write]) {
+func (s *Store) commit(ctx context.Context, jobs []*gather.Job[write]) {
 	if len(jobs) == 1 {
 		j := jobs[0]
-		j.err = j.work.conclude(ctx, s.onAny(ctx, func(conn *pgx.Conn) error { return s.commitOne(ctx, conn, j.work) }))
+		j.Err = j.Work.conclude(ctx, s.onAny(ctx, func(conn *pgx.Conn) error { return s.commitOne(ctx, conn, j.Work) }))
 		return
 	}
 	b := s.batches.get()
 	defer s.batches.put(b)
 	for _, j := range jobs {
-		b.add(j.work)
+		b.add(j.Work)
 	}
 	err := s.onAny(ctx, func(conn *pgx.Conn) error {
 		return s.ask(ctx, conn, request{s.sql.commit, b.arguments(), b.read})
 	})
 	for _, j := range jobs {
-		if b.has(j.work) {
-			j.err = j.work.conclude(ctx, err)
+		if b.has(j.Work) {
+			j.Err = j.Work.conclude(ctx, err)
 		}
 	}
 }
@@ -143,7 +144,7 @@ func (s *Store) commitOne(ctx context.Context, conn *pgx.Conn, w *write) error {
 		r.arguments = append(r.arguments, w.packed.record, bigintOrNull(w.forget), bigint(int64(w.before)), bigint(int64(w.since)))
 	} else {
 		r.sql = s.sql.end
-		r.arguments = append(r.arguments, bigint(int64(w.known.record.Claimed)), w.known.packed, w.packed.record, w.packed.answer, bigint(int64(w.remember)))
+		r.arguments = append(r.arguments, bigint(int64(w.known.Record.Claimed)), w.known.Packed, w.packed.record, w.packed.answer, bigint(int64(w.remember)))
 	}
 	return s.ask(ctx, conn, r)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // Effects say how actions commit together with their records. The zero value is right for a store in the
@@ -43,12 +44,12 @@ func (e Effects) Do(ctx context.Context, pool *pgxpool.Pool, invocation *store.I
 		return store.Effect{}, err
 	}
 	t := &effect{effectStatements: s, pool: pool, invocation: invocation}
-	for wait, until := newBackoff(), time.Now().Add(e.Wait); ; {
+	for wait, until := gather.NewBackoff(), time.Now().Add(e.Wait); ; {
 		result, err := t.run(ctx, action)
 		if !errors.Is(err, errBusy) {
 			return result, err
 		}
-		if !time.Now().Before(until) || !wait.sleep(ctx) {
+		if !time.Now().Before(until) || !wait.Sleep(ctx) {
 			return invocation.Answered(0, machine.Reply{Outcome: machine.InProgress})
 		}
 	}
@@ -186,7 +187,7 @@ func (e *effect) result(candidate int, begun *machine.Record, response machine.R
 // settle looks up whether a commit whose reply was lost has happened. The transaction holds the key's
 // lock until it has ended, so whoever gets the lock sees what came of it.
 func (e *effect) settle(ctx context.Context, candidate int, begun *machine.Record, response machine.Response, cause error) (store.Effect, error) {
-	for wait := newBackoff(); wait.sleep(ctx); {
+	for wait := gather.NewBackoff(); wait.Sleep(ctx); {
 		conn, err := e.pool.Acquire(ctx)
 		if err != nil {
 			continue

@@ -246,13 +246,6 @@ func TestBarredIsSaidUnderTheLock(t *testing.T) {
 	want(t, s, machine.Barred, late(newBegin()))
 }
 
-// waiting returns how many keys somebody steps on or waits for.
-func (s *Store) waiting() int {
-	s.turns.mu.Lock()
-	defer s.turns.mu.Unlock()
-	return len(s.turns.keys)
-}
-
 // A store that is closed gives up those who wait for a key that is held.
 func TestCloseGivesUpWhoWaits(t *testing.T) {
 	t.Parallel()
@@ -274,7 +267,7 @@ func TestCloseGivesUpWhoWaits(t *testing.T) {
 		_, err := s.Apply(context.WithoutCancel(t.Context()), begin)
 		told <- err
 	}()
-	for s.waiting() == 0 {
+	for !s.turns.Taken(begin.Scope.Digest) {
 		runtime.Gosched()
 	}
 	if err := s.Close(); err != nil {

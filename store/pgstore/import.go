@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // importBatch is how many records one transaction imports. Each takes a lock of the server.
@@ -126,7 +127,7 @@ func (s *Store) insertAll(ctx context.Context, conn *pgx.Conn, batch *importing)
 
 // imported notes that a record is another one now.
 func (s *Store) imported(digest machine.Digest) {
-	s.memory.drop(digest)
+	s.memory.Drop(digest)
 	s.watchers.wake(digest)
 }
 
@@ -173,12 +174,12 @@ func (s *Store) compareRest(ctx context.Context, conn *pgx.Conn, batch *importin
 
 // importOne imports a record under its key's lock. It waits for a key that is held.
 func (s *Store) importOne(ctx context.Context, r *machine.Record) (store.Import, error) {
-	for wait := newBackoff(); ; {
+	for wait := gather.NewBackoff(); ; {
 		outcome, err := s.importHeld(ctx, r)
 		if !errors.Is(err, errBusy) {
 			return outcome, err
 		}
-		if !wait.sleep(ctx) {
+		if !wait.Sleep(ctx) {
 			return 0, store.Unavailable(errors.Join(context.Cause(ctx), err))
 		}
 	}

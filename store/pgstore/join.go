@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // Join is [Effects.Join] of the zero value.
@@ -129,7 +130,7 @@ func (j *joining) hold(ctx context.Context, patience time.Duration) error {
 	if len(j.invocation.Candidates) == 0 {
 		return errNoCandidate
 	}
-	wait, until := newBackoff(), time.Now().Add(patience)
+	wait, until := gather.NewBackoff(), time.Now().Add(patience)
 	for _, c := range j.invocation.Candidates {
 		digest := c.Scope.Digest
 		h := &held{digest: digest}
@@ -140,7 +141,7 @@ func (j *joining) hold(ctx context.Context, patience time.Duration) error {
 			if h.locked {
 				break
 			}
-			if !time.Now().Before(until) || !wait.sleep(ctx) {
+			if !time.Now().Before(until) || !wait.Sleep(ctx) {
 				return errBusy
 			}
 		}

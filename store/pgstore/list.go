@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
 const (
@@ -95,7 +96,7 @@ func (s *Store) addAnswers(ctx context.Context, tx pgx.Tx, page *store.Page) err
 		r := records[i]
 		i++
 		if answer != nil {
-			if r.Response, err = unpackAnswer(answer); err != nil {
+			if r.Response, err = form.UnpackAnswer(answer); err != nil {
 				page.Unreadable = append(page.Unreadable, r.Scope.Digest)
 				return nil
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // longestSilence is the longest pause between tries to connect again.
@@ -15,12 +16,12 @@ const longestSilence = 5 * time.Second
 // listen hears what other processes tell, on a connection of its own, until the context ends. While it is
 // not connected something may be missed, so everybody is woken once it is again.
 func (s *Store) listen(ctx context.Context) {
-	wait := &backoff{next: longestNap, longest: longestSilence}
+	wait := gather.NewLongBackoff(longestSilence)
 	for {
 		if s.listenOnce(ctx) {
-			wait.next = longestNap
+			wait.Reset()
 		}
-		if !wait.sleep(ctx) {
+		if !wait.Sleep(ctx) {
 			return
 		}
 	}

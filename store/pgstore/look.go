@@ -8,6 +8,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // look is one record that somebody wants to see.
@@ -40,7 +41,7 @@ var errNoRow = errors.New("the server did not answer for every key")
 // peek returns the record as it is committed, nil if there is none, and a time before that.
 func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Record, machine.Instant, error) {
 	l := &look{digest: digest}
-	if err := s.looks.do(ctx, l); err == errWithdrawn || err == errLeft {
+	if err := s.looks.Do(ctx, l); err == gather.ErrWithdrawn || err == gather.ErrLeft {
 		return nil, 0, store.Unavailable(context.Cause(ctx))
 	} else if err != nil {
 		return nil, 0, err
@@ -51,27 +52,27 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 
 // lookUp fetches what a group of callers wants to see. Nothing is changed, so it is tried again on another
 // connection if one turns out to be broken, or ended by the server.
-func (s *Store) lookUp(ctx context.Context, jobs []*job[look]) {
+func (s *Store) lookUp(ctx context.Context, jobs []*gather.Job[look]) {
 	look := func(conn *pgx.Conn) error { return s.lookUpOn(ctx, conn, jobs) }
 	err := s.onAny(ctx, look)
 	if code := sqlState(err); err != nil && (code == "" || doubtful(code)) && ctx.Err() == nil {
 		err = s.onAny(ctx, look)
 	}
 	for _, j := range jobs {
-		j.err = unsent(ctx, err)
+		j.Err = unsent(ctx, err)
 	}
 }
 
-func (s *Store) lookUpOn(ctx context.Context, conn *pgx.Conn, jobs []*job[look]) error {
+func (s *Store) lookUpOn(ctx context.Context, conn *pgx.Conn, jobs []*gather.Job[look]) error {
 	if len(jobs) == 1 {
-		return s.lookUpOne(ctx, conn, jobs[0].work)
+		return s.lookUpOne(ctx, conn, jobs[0].Work)
 	}
 	var heads, tails array
 	heads.reset()
 	tails.reset()
 	for _, j := range jobs {
-		heads.add(headForm(&j.work.digest))
-		tails.add(tailForm(&j.work.digest))
+		heads.add(headForm(&j.Work.digest))
+		tails.add(tailForm(&j.Work.digest))
 	}
 	seen := 0
 	err := s.ask(ctx, conn, request{s.sql.lookMany, [][]byte{heads.of(oidUUID), tails.of(oidUUID)}, func(columns [][]byte) error {
@@ -80,7 +81,7 @@ func (s *Store) lookUpOn(ctx context.Context, conn *pgx.Conn, jobs []*job[look])
 			return errColumns
 		}
 		seen++
-		return jobs[n-1].work.read(columns[1:])
+		return jobs[n-1].Work.read(columns[1:])
 	}})
 	if err == nil && seen != len(jobs) {
 		err = errNoRow

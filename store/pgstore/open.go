@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // Options are how a database is used. The zero value is right for most uses.
@@ -55,14 +55,14 @@ type Store struct {
 	sql     *queries
 	pool    *pgxpool.Pool
 
-	looks   *group[look]
-	commits *group[write]
+	looks   *gather.Group[look]
+	commits *gather.Group[write]
 	// steps and errands bound how many connections are used for what does not go through a group, so
 	// that groups never wait for one.
 	steps   chan struct{}
 	errands chan struct{}
-	turns   turns
-	memory  memory
+	turns   gather.Turns
+	memory  gather.Memory
 	batches batches
 	// replays says that the last claim met a record: the next one looks before it tries to make one.
 	replays  atomic.Bool
@@ -161,13 +161,13 @@ func (s *Store) start() {
 	s.tidyAt.Store(tidyAfter)
 	s.untidy = make(chan struct{}, 1)
 	s.helpers.Go(func() { s.tidyAll(s.life) })
-	s.looks = newGroup(s.options, s.lookUp)
-	s.commits = newGroup(s.options, s.commit)
+	s.looks = gather.NewGroup(s.options.GroupLimit, s.options.Timeout, s.lookUp)
+	s.commits = gather.NewGroup(s.options.GroupLimit, s.options.Timeout, s.commit)
 	for range lookers {
-		s.helpers.Go(func() { s.looks.work(s.life) })
+		s.helpers.Go(func() { s.looks.Work(s.life) })
 	}
 	for range committers {
-		s.helpers.Go(func() { s.commits.work(s.life) })
+		s.helpers.Go(func() { s.commits.Work(s.life) })
 	}
 }
 
@@ -233,5 +233,3 @@ func (s *Store) acquire(ctx context.Context, places chan struct{}) (conn *pgxpoo
 	}
 	return conn, func() { conn.Release(); <-places }, nil
 }
-
-var errSilent = errors.New("the server does not answer")

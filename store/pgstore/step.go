@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // beginSQL is the isolation that everything under a key's lock relies on: each statement sees what was
@@ -29,12 +30,12 @@ type doubt struct {
 // told so. With a doubt it first finds out whether the
 // command was committed before, and answers as if the reply had not been lost.
 func (s *Store) step(ctx context.Context, command machine.Command, d *doubt) (machine.Reply, error) {
-	leave, err := s.turns.take(ctx, command.Target().Digest)
+	leave, err := s.turns.Take(ctx, command.Target().Digest)
 	if err != nil {
 		return machine.Reply{}, d.or(store.Unavailable(errors.Join(err, errBusy)))
 	}
 	defer leave()
-	wait, patience := newBackoff(), time.Now().Add(s.options.Timeout)
+	wait, patience := gather.NewBackoff(), time.Now().Add(s.options.Timeout)
 	for {
 		reply, doubtful, err := s.stepOnce(ctx, command, d)
 		switch {
@@ -50,7 +51,7 @@ func (s *Store) step(ctx context.Context, command machine.Command, d *doubt) (ma
 		case d == nil || !errors.Is(err, store.ErrUnavailable) || time.Now().After(patience):
 			return machine.Reply{}, d.or(err)
 		}
-		if !wait.sleep(ctx) {
+		if !wait.Sleep(ctx) {
 			return machine.Reply{}, d.or(store.Unavailable(errors.Join(context.Cause(ctx), err)))
 		}
 		select {

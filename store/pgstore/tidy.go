@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // What is not answered yet stands in a table where a row lives for as long as an action takes. Under load
@@ -31,7 +33,7 @@ func (s *Store) tidyAll(ctx context.Context) {
 		}
 		may, pages := true, int64(0)
 		err := s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
-			ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, errSilent)
+			ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, gather.ErrSilent)
 			defer cancel()
 			may, pages, err = s.tidy(ctx, conn)
 			return err

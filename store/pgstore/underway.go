@@ -40,7 +40,7 @@ func (s *Store) underWay(ctx context.Context, digest machine.Digest) (reply mach
 
 // stepHeld is step for a claim on a key that seems to be held: there is no record, and none could be made.
 func (s *Store) stepHeld(ctx context.Context, command machine.Command) (machine.Reply, error) {
-	leave, err := s.turns.take(ctx, command.Target().Digest)
+	leave, err := s.turns.Take(ctx, command.Target().Digest)
 	if err != nil {
 		return machine.Reply{}, store.Unavailable(errors.Join(err, errBusy))
 	}

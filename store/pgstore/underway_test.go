@@ -116,7 +116,7 @@ func TestWhoIsNoClaimWaitsForTheKey(t *testing.T) {
 			outcome = reply.Outcome
 			told <- err
 		}()
-		for s.waiting() == 0 {
+		for !s.turns.Taken(busy.key.Scope.Digest) {
 			runtime.Gosched()
 		}
 		if ctx == short {

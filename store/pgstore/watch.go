@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // watchers are those who wait for a record to change. Changes of this process wake them directly. For
@@ -71,7 +72,7 @@ func (s *Store) attendAll(ctx context.Context) {
 }
 
 func (s *Store) attendSome(ctx context.Context, fresh []*watch) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.options.Timeout, gather.ErrSilent)
 	defer cancel()
 	return s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if !s.address.bouncer {
@@ -79,15 +80,15 @@ func (s *Store) attendSome(ctx context.Context, fresh []*watch) error {
 				return err
 			}
 		}
-		jobs := make([]*job[look], len(fresh))
+		jobs := make([]*gather.Job[look], len(fresh))
 		for i, w := range fresh {
-			jobs[i] = &job[look]{work: &look{digest: w.digest}}
+			jobs[i] = &gather.Job[look]{Work: &look{digest: w.digest}}
 		}
 		if err := s.lookUpOn(ctx, conn, jobs); err != nil {
 			return err
 		}
 		for i, w := range fresh {
-			record, err := jobs[i].work.record()
+			record, err := jobs[i].Work.record()
 			if err != nil || record == nil || record.Revision != w.revision {
 				s.watchers.wake(w.digest)
 			}

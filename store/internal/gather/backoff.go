@@ -14,6 +14,14 @@ const (
 // Backoff spaces out tries, at random so that processes do not meet again.
 type Backoff struct{ next, longest time.Duration }
 
+// NewLongBackoff returns one that begins with a tenth of a second and ends with another pause.
+func NewLongBackoff(longest time.Duration) *Backoff {
+	return &Backoff{next: longestNap, longest: longest}
+}
+
+// Reset begins again, with a tenth of a second.
+func (b *Backoff) Reset() { b.next = longestNap }
+
 // NewBackoff returns one that begins with a millisecond and ends with a tenth of a second.
 func NewBackoff() *Backoff { return &Backoff{next: shortestNap, longest: longestNap} }
 

@@ -42,14 +42,14 @@ func checkConfig(cmd *cobra.Command, flags *configFlags) error {
 	if err != nil {
 		return err
 	}
-	p, err := parsePlace(c.Store)
+	p, previous, err := parsePlaces(c.Store)
 	if err != nil {
 		return err
 	}
 	if err := rehearse(cmd.Context(), &settingsMaker{log: newLogger(cmd.ErrOrStderr(), c.Log)}, c); err != nil {
 		return usageError{err}
 	}
-	return describe(cmd.OutOrStdout(), c, p)
+	return describe(cmd.OutOrStdout(), c, withPrevious(p, previous))
 }
 
 // rehearse builds everything but the store, and a proxy that is thrown away.

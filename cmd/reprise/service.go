@@ -105,7 +105,7 @@ func (s *service) listen() (net.Listener, error) {
 
 // openStore opens the store with its decorators. What can be found wrong without it is found before.
 func (s *service) openStore(ctx context.Context) error {
-	p, err := parsePlace(s.config.Store)
+	p, previous, err := parsePlaces(s.config.Store)
 	if err != nil {
 		return err
 	}
@@ -113,10 +113,16 @@ func (s *service) openStore(ctx context.Context) error {
 	if err := rehearse(ctx, &s.maker, s.config); err != nil {
 		return usageError{err}
 	}
-	if s.secret, err = newSecretSource(p, s.config.SecretFile, variable(s.flags.environ, secretVariable)); err != nil {
+	if s.secret, err = newSecretSource(firstOf(previous, p), s.config.SecretFile, variable(s.flags.environ, secretVariable)); err != nil {
 		return err
 	}
-	if s.opened, err = s.secret.openStore(ctx); err != nil {
+	if previous != nil {
+		previous.log = s.log
+		s.opened, err = openBoth(ctx, p, previous, s.config.Store.From, s.log)
+	} else {
+		s.opened, err = s.secret.openStore(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	switch {

@@ -9,11 +9,11 @@ import (
 func newStoreCommand(p process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Create a store, or accept what one has lost",
+		Short: "Create a store, copy one into another, or accept what one has lost",
 		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStoreInitCommand(p))
+	cmd.AddCommand(newStoreInitCommand(p), newStoreCopyCommand(p))
 	return cmd
 }
 

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Listen       string // address, host may be empty
 	Upstream     *url.URL
-	Store        string // DSN
+	Store        Store
 	SecretFile   string // empty: the store's own, or REPRISE_SECRET
 	AdminListen  string // empty: none
 	DrainTimeout time.Duration
@@ -37,6 +37,14 @@ type Config struct {
 	AcceptScopeChange string
 	// Routes are as in the file, and at the end the one for every other path unless the file has it.
 	Routes []Route
+}
+
+// Store says where the records are kept.
+type Store struct {
+	Primary  string // DSN
+	Previous string // DSN of the store that records move from; empty: none
+	// From is when new keys are made in Primary from; zero: as soon as can be.
+	From time.Time
 }
 
 // ServerTLS is the listener's. Files, empty for none.

@@ -19,8 +19,8 @@ func globalKeys() []entry[Config] {
 			Doc: "Where clients connect."},
 			setAddress(func(c *Config) *string { return &c.Listen }, false)},
 		{Key{Name: "store", Type: "DSN", Default: "sqlite:reprise.db", Flag: true,
-			Doc: "Where the records are kept. `sqlite:PATH` is one file, which several processes on one machine can share. `postgres://USER@HOST/DATABASE` is a PostgreSQL server, for any number of machines; `?schema=NAME` is where the tables are (default reprise), `?pgbouncer=1` is for a PgBouncer in transaction mode. `mysql://USER@HOST/DATABASE` is MariaDB or MySQL, for any number of machines; `?tls=true` verifies the server, and `?ca=FILE` names the certificate to trust. `redis://USER@HOST/DATABASE`, `redis+sentinel://USER@HOST,HOST/MASTER/DATABASE` and `redis+cluster://USER@HOST,HOST` are Redis, with TLS as `rediss`; `?prefix=TEXT` begins the names of the keys (default reprise:). `memory:` forgets when the process ends. A password does not belong on the command line, which others on the machine can read: put the DSN into this file or into REPRISE_STORE, or the password into PGPASSWORD or a file that PGPASSFILE names."},
-			setText(func(c *Config) *string { return &c.Store })},
+			Doc: "Where the records are kept. `sqlite:PATH` is one file, which several processes on one machine can share. `postgres://USER@HOST/DATABASE` is a PostgreSQL server, for any number of machines; `?schema=NAME` is where the tables are (default reprise), `?pgbouncer=1` is for a PgBouncer in transaction mode. `mysql://USER@HOST/DATABASE` is MariaDB or MySQL, for any number of machines; `?tls=true` verifies the server, and `?ca=FILE` names the certificate to trust. `redis://USER@HOST/DATABASE`, `redis+sentinel://USER@HOST,HOST/MASTER/DATABASE` and `redis+cluster://USER@HOST,HOST` are Redis, with TLS as `rediss`; `?prefix=TEXT` begins the names of the keys (default reprise:). `memory:` forgets when the process ends. A password does not belong on the command line, which others on the machine can read: put the DSN into this file or into REPRISE_STORE, or the password into PGPASSWORD or a file that PGPASSFILE names. While records move to another store it is a mapping, in the file only: `{primary: DSN, previous: DSN, primary-from: TIME}`. The proxy then looks into the previous store first, and makes new keys in the primary one from an instant on: `primary-from` (RFC 3339), or else two minutes after the first process with both has started. Processes that have the previous store alone answer no new key from then on. See docs/stores.md."},
+			setStore},
 		{Key{Name: "secret-file", Type: "file", Flag: true,
 			Doc: "The secret under which keys are digested: a line `VERSION BASE64 [primary-from=RFC3339]` for each version. Without it REPRISE_SECRET is used, or else, for SQLite, the file beside the database that is created together with it (PATH.secret). A store on a server has no other: there one of the two must be given, the same to every process."},
 			setText(func(c *Config) *string { return &c.SecretFile })},
@@ -100,14 +100,48 @@ func setUpstream(c *Config, v value) error {
 	return nil
 }
 
+// setStore takes a DSN, or the two of a move.
+func setStore(c *Config, v value) (err error) {
+	c.Store = Store{}
+	if v.form != formPairs {
+		c.Store.Primary, err = v.single()
+		return err
+	}
+	for _, p := range v.pairs {
+		s, err := p.value.single()
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		switch p.name {
+		case "primary":
+			c.Store.Primary = s
+		case "previous":
+			c.Store.Previous = s
+		case "primary-from":
+			if c.Store.From, err = time.Parse(time.RFC3339, s); err != nil {
+				return fmt.Errorf("primary-from: %q is not a time such as 2026-01-31T12:00:00Z", s)
+			}
+		default:
+			return fmt.Errorf("has no key %q; write a DSN, or {primary: DSN, previous: DSN}", p.name)
+		}
+	}
+	switch {
+	case c.Store.Primary == "" || c.Store.Previous == "":
+		return errors.New("has only one store of two; write {primary: DSN, previous: DSN}, or the DSN alone")
+	case c.Store.Primary == c.Store.Previous:
+		return errors.New("has the same store twice: primary is where records move to, previous where they move from")
+	}
+	return nil
+}
+
 func isPort(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return err == nil && n <= 65535
 }
 
 // setAddress takes HOST:PORT. A host that must be written out cannot be left empty for "all".
-func setAddress(field func(*Config) *string, written bool) func(*Config, value) error {
-	return func(c *Config, v value) error {
+func setAddress[T any](field func(*T) *string, written bool) func(*T, value) error {
+	return func(c *T, v value) error {
 		s, err := v.single()
 		if err != nil {
 			return err

@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, c.Routes[0]); diff != "" {
 		t.Errorf("route (-want +got):\n%s", diff)
 	}
-	if c.Listen != "127.0.0.1:8080" || c.Store != "sqlite:reprise.db" || c.DrainTimeout != 30*time.Second || !c.ClientHost {
+	if c.Listen != "127.0.0.1:8080" || c.Store.Primary != "sqlite:reprise.db" || c.DrainTimeout != 30*time.Second || !c.ClientHost {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -78,7 +78,7 @@ routes:
 		"REPRISE_EXCLUDE=/a, ?b", "REPRISE_HEADER=", "OTHER=1"}
 	file.Flags = map[string]string{"listen": "127.0.0.1:3", "principal": "authorization"}
 	c := load(t, file)
-	got := []string{c.Upstream.String(), c.Store, c.Listen, c.TLS.Cert, c.TLS.Key}
+	got := []string{c.Upstream.String(), c.Store.Primary, c.Listen, c.TLS.Cert, c.TLS.Key}
 	if diff := cmp.Diff([]string{"http://file", "sqlite:env.db", "127.0.0.1:3", "e.pem", "k.pem"}, got); diff != "" {
 		t.Error(diff)
 	}

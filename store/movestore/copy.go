@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,9 +15,11 @@ import (
 
 // CopyOptions are how records are copied.
 type CopyOptions struct {
-	// Close announces the move with this very instant, if it is not announced. It is for when no process works
-	// with the source alone any more. One that still does refuses from then on what it would have to write.
+	// Close announces the move, if it is not announced, and waits for its instant, which is the notice from now. It is
+	// for when no process works with the source alone any more. One that still does makes no record from then on.
 	Close bool
+	// Ahead is the notice; zero is [Notice].
+	Ahead time.Duration
 	// Progress is told of what was done so far, after every batch, one call at a time; nil is nobody.
 	Progress func(Copied)
 }
@@ -93,9 +96,29 @@ func (c *copier) open(ctx context.Context) error {
 		return err
 	}
 	if c.move, err = p.link(ctx); err == nil && c.options.Close {
-		c.move, err = p.announce(ctx, c.move.at, -Notice)
+		err = c.close(ctx, p)
 	}
 	return err
+}
+
+// close announces the move and waits for its instant.
+func (c *copier) close(ctx context.Context, p *pair) (err error) {
+	ahead := c.options.Ahead
+	if ahead == 0 {
+		ahead = Notice
+	}
+	// A second more, because the announcement takes its time.
+	if c.move, err = p.announce(ctx, c.move.at.Add(ahead+time.Second), ahead); err != nil {
+		return err
+	}
+	timer := time.NewTimer(c.move.from.Sub(c.move.at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // now is the source's time, or a little before.

@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store is a [store.Store] in a database of MariaDB or MySQL. It is also a [store.Lister], [store.Counter],
-// [store.Purger], [store.Watcher] and [store.SecretKeeper]. Make one with [Open].
+// [store.Purger], [store.Watcher], [store.SecretKeeper] and [store.Importer]. Make one with [Open].
 type Store struct {
 	dsn     DSN
 	options Options

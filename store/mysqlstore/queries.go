@@ -38,7 +38,7 @@ type queries struct {
 	hold, holdAbsent, write, deleteText text
 	now, before                         text
 	// Bulk.
-	snapshot, list, listUnfinished, answers, due text
+	snapshot, list, listUnfinished, answers, due, importMany text
 	// Secrets.
 	secrets, addSecret, retireSecret text
 	// Connections and the schema.
@@ -54,7 +54,7 @@ func newQueries(c clock) (*queries, error) {
 		"look_many": &q.lookMany, "dirty": &q.dirty, "under_way": &q.underWay, "stands": &q.stands, "present": &q.present, "free": &q.free, "patient": &q.patient, "hasty": &q.hasty,
 		"hold": &q.hold, "hold_absent": &q.holdAbsent, "write": &q.write, "delete": &q.deleteText,
 		"now": &q.now, "before": &q.before,
-		"snapshot": &q.snapshot, "list": &q.list, "list_unfinished": &q.listUnfinished, "answers": &q.answers, "due": &q.due,
+		"snapshot": &q.snapshot, "list": &q.list, "list_unfinished": &q.listUnfinished, "answers": &q.answers, "due": &q.due, "import": &q.importMany,
 		"secrets": &q.secrets, "add_secret": &q.addSecret, "retire_secret": &q.retireSecret,
 		"session": &q.session, "lock_database": &q.lockDatabase, "unlock_database": &q.unlockDatabase, "server": &q.server,
 		"schema_version": &q.schemaVersion, "create_versions": &q.createVersions, "first_version": &q.firstVersion,

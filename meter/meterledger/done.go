@@ -10,8 +10,9 @@ import (
 	"github.com/reprise-dev/reprise/meter"
 )
 
-// MaxBatch is how many rows, events or ids an operation takes at once.
-const MaxBatch = 20_000
+// MaxBatch is how many rows, events or ids an operation takes at once: as many of the longest ones as fit into a message of
+// 16 MiB, which is what servers take if nobody tells them otherwise.
+const MaxBatch = 10_000
 
 // Identity names an event: its line, and its id among those of the line.
 type Identity struct{ Line, Event string }

@@ -3,6 +3,7 @@ package meterledger
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -26,6 +27,9 @@ type inboxForm struct {
 // PutInbox takes in events durably, in one commit. Those that are there already are left as they are; an event of the
 // same identity with other content is another one here, and is refused when it is decided.
 func (l *Ledger) PutInbox(ctx context.Context, events []meter.Event) error {
+	if len(events) > MaxBatch {
+		return fmt.Errorf("%d events at once: at most %d are allowed", len(events), MaxBatch)
+	}
 	forms := make([]inboxForm, len(events))
 	for i, e := range events {
 		if err := e.Validate(); err != nil {

@@ -149,11 +149,13 @@ func (c *copying) compare(ctx context.Context, cmd *cobra.Command, from, to *ope
 		return err
 	}
 	switch {
+	case !found.Made:
+		return errors.New("the copy is not complete: new keys are still made in the source. Start every process with both stores, wait until new keys are made in the target, and call this again; " +
+			"or, if no process works with the source any more, call it with --close-source")
 	case found.Missing+found.Different+found.Unreadable > 0:
 		return fmt.Errorf("the copy is not right: %d records are missing, %d different, %d unreadable", found.Missing, found.Different, found.Unreadable)
 	case found.InUse > 0:
-		return fmt.Errorf("the copy is not complete: %d records are still the source's. Start every process with both stores, wait until new keys are made in the target, and call this again; "+
-			"or, if no process works with the source any more, call it with --close-source", found.InUse)
+		return fmt.Errorf("the copy is not complete: %d records are still in use in the source: call this again when what runs has ended", found.InUse)
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), "complete: every record of the source is the target's. Processes that have both stores may be restarted with the target alone")
 	return err

@@ -21,14 +21,17 @@ type Verified struct {
 	InUse int64
 	// Missing are not in the target, Different are other ones there. Unreadable ones of the source could not be compared.
 	Missing, Different, Unreadable int64
+	// Made says that new keys are made in the target, since before the source was looked at. Until that it may have
+	// records that are not copied yet.
+	Made bool
 	// Target is how many records the target has, with those that were made there.
 	Target int64
 }
 
-// Complete reports whether processes may do without the source: everything is in the target, and nothing can go on
-// in the source.
+// Complete reports whether processes may do without the source: everything is in the target, and nothing new comes, or
+// can go on, in the source.
 func (v Verified) Complete() bool {
-	return v.InUse == 0 && v.Missing == 0 && v.Different == 0 && v.Unreadable == 0
+	return v.Made && v.InUse == 0 && v.Missing == 0 && v.Different == 0 && v.Unreadable == 0
 }
 
 // VerifyOptions are how two stores are compared.
@@ -59,6 +62,7 @@ func Verify(ctx context.Context, source, target store.Store, options VerifyOptio
 	if _, _, v.move, err = p.read(ctx); err != nil {
 		return Verified{}, err
 	}
+	v.found.Made = v.move.from != 0 && v.move.at >= v.move.from
 	err = eachPage(ctx, source, func(page store.Page) error {
 		v.found.Unreadable += int64(len(page.Unreadable))
 		return v.comparePage(ctx, page)

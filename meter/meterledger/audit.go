@@ -130,16 +130,22 @@ func (a Audit) Used() map[Account]Allowances {
 	return used
 }
 
-// Left returns what is left of each account of the units: what Redis should say.
+// Left returns what is left of each account of the units: what Redis should say. Where more was used than granted, which is
+// among the differences, it is nothing.
 func (a Audit) Left() map[Account]Allowances {
 	left, used := map[Account]Allowances{}, a.Used()
 	for account, granted := range a.Granted {
-		individual, _ := granted.Individual.Minus(used[account].Individual)
-		qos, _ := granted.QoS.Minus(used[account].QoS)
-		shared, _ := granted.Shared.Minus(used[account].Shared)
-		left[account] = Allowances{individual, qos, shared}
+		u := used[account]
+		left[account] = Allowances{remaining(granted.Individual, u.Individual), remaining(granted.QoS, u.QoS), remaining(granted.Shared, u.Shared)}
 	}
 	return left
+}
+
+func remaining(granted, used meter.Wide) meter.Wide {
+	if left, ok := granted.Minus(used); ok {
+		return left
+	}
+	return meter.Wide{}
 }
 
 // Differences compares what stands in SQL: totals and snapshots with the rows that are stamped, and usage with grants.

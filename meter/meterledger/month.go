@@ -2,7 +2,6 @@ package meterledger
 
 import (
 	"context"
-	"errors"
 
 	"github.com/reprise-dev/reprise/meter"
 )
@@ -57,30 +56,54 @@ func (l *Ledger) openPage(ctx context.Context, page statement, after string, m m
 		if err != nil {
 			return err
 		}
-		if made, err = l.insertGrants(tx, missing); err == nil && made != int64(len(missing)) {
-			err = conflict("grants of %v are there under ids that begin with %q and are to others: look at meter_grants", m, monthlyPrefix)
-		}
-		return err
+		made = int64(len(missing))
+		return l.makeMonthly(tx, missing)
 	})
 	return made, last, more, err
 }
 
 // OpenMonthOf makes the monthly grant of a month to one line, from its plan, unless it has one, and returns the grant's id.
 func (l *Ledger) OpenMonthOf(ctx context.Context, line string, m meter.Month) (id string, err error) {
-	lines, err := l.Lines(ctx, []string{line})
-	if err != nil {
+	g := meter.Grant{Kind: meter.Monthly, Line: line, Month: m}
+	g.ID = monthlyID(g)
+	if err := g.Validate(); err != nil {
 		return "", err
 	}
-	plan, ok := lines[line]
-	if !ok {
-		return "", unknown("line", line)
+	err = l.change(ctx, func(tx *transaction) error {
+		if err := l.lockOwner(tx, g); err != nil {
+			return err
+		}
+		lines, err := l.linesOf(tx, []string{line})
+		if err != nil {
+			return err
+		}
+		g.Individual, g.QoS = lines[line].Individual, lines[line].QoS
+		before, err := l.grantsOfMonth(tx, []string{line}, nil, m)
+		if err != nil {
+			return err
+		}
+		missing, err := withoutGrant([]meter.Grant{g}, before)
+		if err != nil {
+			return err
+		}
+		id = g.ID
+		for _, b := range before[meter.UnitTag(line, "")] {
+			if b.Kind == meter.Monthly {
+				id = b.ID
+			}
+		}
+		return l.makeMonthly(tx, missing)
+	})
+	return id, err
+}
+
+// makeMonthly adds monthly grants, none of which is there.
+func (l *Ledger) makeMonthly(tx *transaction, missing []meter.Grant) error {
+	made, err := l.insertGrants(tx, missing)
+	if err == nil && made != int64(len(missing)) {
+		err = conflict("grants are there under ids that begin with %q and are to others: look at meter_grants", monthlyPrefix)
 	}
-	g := meter.Grant{Kind: meter.Monthly, Line: line, Month: m, Individual: plan.Individual, QoS: plan.QoS}
-	g.ID = monthlyID(g)
-	if _, err = l.AddGrant(ctx, g); errors.Is(err, ErrConflict) { // it was made by another plan
-		err = nil
-	}
-	return g.ID, err
+	return err
 }
 
 // monthlyPrefix begins the ids of monthly grants, which month and owner follow.

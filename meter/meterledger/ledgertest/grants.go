@@ -148,6 +148,23 @@ func testMonths(t *testing.T, server Server) {
 	if made, err := w.OpenMonth(ctx, 202604); made != 1 || err != nil {
 		t.Errorf("%d, %v", made, err)
 	}
+	w.must(w.Import(ctx, nil, []meterledger.Line{{ID: "gil", Individual: 3, QoS: 2}}, nil))
+	for line, want := range map[string]string{"gil": "monthly:202604:l:gil", "fay": "monthly:202604:l:fay", "bob": "by-hand"} {
+		for range 2 {
+			if id, err := w.OpenMonthOf(ctx, line, 202604); id != want || err != nil {
+				t.Errorf("%s: %q, %v", line, id, err)
+			}
+		}
+	}
+	if g, err := w.Grant(ctx, "monthly:202604:l:gil"); err != nil || g.Line != "gil" || g.Individual != 3 || g.QoS != 2 || g.Confirmed() {
+		t.Errorf("%+v, %v", g, err)
+	}
+	if _, err := w.Grant(ctx, "none"); !errors.Is(err, meterledger.ErrUnknown) {
+		t.Error(err)
+	}
+	if _, err := w.OpenMonthOf(ctx, "nobody", 202604); !errors.Is(err, meterledger.ErrUnknown) {
+		t.Error(err)
+	}
 	if _, err := w.OpenMonth(ctx, 202613); !errors.Is(err, meter.BadGrant) {
 		t.Error(err)
 	}

@@ -113,7 +113,7 @@ func (c *copying) between(ctx context.Context, cmd *cobra.Command, from, to *ope
 		return err
 	}
 	if c.verify {
-		return c.compare(ctx, cmd, from, to)
+		return c.compare(ctx, cmd, copied, from, to)
 	}
 	if copied.Unreadable+copied.Kept > 0 {
 		return fmt.Errorf("%d records were not copied: see --verify", copied.Unreadable+copied.Kept)
@@ -124,7 +124,7 @@ func (c *copying) between(ctx context.Context, cmd *cobra.Command, from, to *ope
 // maxDifferences is how many are printed.
 const maxDifferences = 20
 
-func (c *copying) compare(ctx context.Context, cmd *cobra.Command, from, to *openedStore) error {
+func (c *copying) compare(ctx context.Context, cmd *cobra.Command, copied movestore.Copied, from, to *openedStore) error {
 	progress, differences := newProgress(cmd.ErrOrStderr()), 0
 	found, err := movestore.Verify(ctx, from, to, movestore.VerifyOptions{
 		Progress: func(done movestore.Verified) {
@@ -149,7 +149,7 @@ func (c *copying) compare(ctx context.Context, cmd *cobra.Command, from, to *ope
 		return err
 	}
 	switch {
-	case !found.Made:
+	case !copied.Made || !found.Made:
 		return errors.New("the copy is not complete: new keys are still made in the source. Start every process with both stores, wait until new keys are made in the target, and call this again; " +
 			"or, if no process works with the source any more, call it with --close-source")
 	case found.Missing+found.Different+found.Unreadable > 0:

@@ -40,6 +40,8 @@ type Copied struct {
 	InUse int64
 	// Unreadable records of the source are not copied.
 	Unreadable int64
+	// Made says that new keys are made in the target, since before the last pass: it has seen all that there will be.
+	Made bool
 }
 
 // copyPasses is how often all records are looked at, at most. Every pass but the first finds little.
@@ -72,10 +74,11 @@ func Copy(ctx context.Context, source, target store.Store, options CopyOptions) 
 	for pass := 1; pass <= copyPasses; pass++ {
 		before := c.done
 		c.done = Copied{Pass: pass, Written: before.Written, Fenced: before.Fenced}
+		c.done.Made = c.announced()
 		if err := c.pass(ctx); err != nil {
 			return c.done, err
 		}
-		if !c.announced() || c.done.Written == before.Written && c.done.Fenced == before.Fenced {
+		if !c.announced() || c.done.Made && c.done.Written == before.Written && c.done.Fenced == before.Fenced {
 			break
 		}
 	}
@@ -98,6 +101,7 @@ func (c *copier) open(ctx context.Context) error {
 	if c.move, err = p.link(ctx); err == nil && c.options.Close {
 		err = c.close(ctx, p)
 	}
+	c.at.Store(int64(c.move.at))
 	return err
 }
 
@@ -115,7 +119,8 @@ func (c *copier) close(ctx context.Context, p *pair) (err error) {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		_, _, c.move, err = p.read(ctx)
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -124,7 +129,7 @@ func (c *copier) close(ctx context.Context, p *pair) (err error) {
 // now is the source's time, or a little before.
 func (c *copier) now() machine.Instant { return machine.Instant(c.at.Load()) }
 
-// announced reports whether the instant of the move had come when the last page was read.
+// announced reports whether the instant of the move had come when the source was last asked.
 func (c *copier) announced() bool { return c.move.from != 0 && c.now() >= c.move.from }
 
 // pass looks at all records of the source. While one page is read, others are written.

@@ -1,0 +1,2 @@
+-- Makes the schema of PostgreSQL; MySQL has none.
+DO 0

@@ -1,0 +1,2 @@
+-- What there is before a schema is made.
+SELECT VERSION()

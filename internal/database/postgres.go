@@ -1,0 +1,128 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// postgres is PostgreSQL 14 or newer. The files say reprise for the schema; where it has another name, that
+// is replaced.
+type postgres struct{ dsn.Postgres }
+
+// oldestPostgres is its server_version_num.
+const oldestPostgres = 140000
+
+func (p postgres) connect(o Options) (*sql.DB, error) {
+	config, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	c := config.ConnConfig
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "reprise"
+	}
+	if p.Bouncer {
+		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	} else {
+		// Plans are made once and used again when tables have grown: only indexes may serve them. What would
+		// be lost with the session is set in it.
+		for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"} {
+			c.RuntimeParams[way] = "off"
+		}
+		c.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(o.Timeout.Milliseconds())
+	}
+	return stdlib.OpenDB(*c), nil
+}
+
+func (postgres) folder() string { return "postgres" }
+
+func (p postgres) here(files fs.FS) fs.FS { return schemaFiles{files, p.Schema} }
+
+func (postgres) form(sql string) (string, []int) { return sql, nil }
+
+func (p postgres) prepare(ctx context.Context, tx *sql.Tx, q *own) error {
+	var schema bool
+	var server int
+	if err := tx.QueryRowContext(ctx, q.schemaExists.text, p.Schema).Scan(&schema, &server); err != nil {
+		return err
+	}
+	if server < oldestPostgres {
+		return fmt.Errorf("%w: the server is PostgreSQL %d, and %d or newer is needed", store.ErrSchema, server/10000, oldestPostgres/10000)
+	}
+	if schema { // making it takes a right that a role may not have
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, q.createSchema.text)
+	return err
+}
+
+func (p postgres) goose(versions string) (goose.Dialect, []goose.ProviderOption) {
+	return goose.DialectPostgres, []goose.ProviderOption{goose.WithTableName(p.Schema + "." + versions)}
+}
+
+func sqlState(err error) string {
+	var said interface{ SQLState() string }
+	if errors.As(err, &said) {
+		return said.SQLState()
+	}
+	return ""
+}
+
+func (postgres) again(err error) bool {
+	switch sqlState(err) {
+	case "40001", "40P01": // serialization failure, deadlock
+		return true
+	}
+	return false
+}
+
+func (postgres) absent(err error) bool {
+	switch sqlState(err) {
+	case "42P01", "3F000": // undefined table, invalid schema
+		return true
+	}
+	return false
+}
+
+func (postgres) said(err error) bool { return sqlState(err) != "" }
+
+func (postgres) insert(tx *Tx, s Statement, arguments ...any) (id int64, err error) {
+	return id, tx.One(s, arguments, &id)
+}
+
+// schemaFiles are files for one schema.
+type schemaFiles struct {
+	fs.FS
+	schema string
+}
+
+// Open implements fs.FS.
+func (f schemaFiles) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") || f.schema == dsn.DefaultSchema {
+		return file, err
+	}
+	text, err := io.ReadAll(file)
+	replaced := strings.NewReplacer(dsn.DefaultSchema+".", f.schema+".", "SCHEMA "+dsn.DefaultSchema, "SCHEMA "+f.schema).Replace(string(text))
+	return schemaFile{file, strings.NewReader(replaced)}, err
+}
+
+type schemaFile struct {
+	fs.File
+	text *strings.Reader
+}
+
+// Read implements fs.File.
+func (f schemaFile) Read(b []byte) (int, error) { return f.text.Read(b) }

@@ -1,0 +1,43 @@
+package restore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What a session says no with; nothing was changed then. Callers ask with errors.Is. Beside these there are
+// [store.ErrUnavailable], [store.ErrIndeterminate] and [store.ErrSchema] of the SQL server.
+var (
+	// ErrComplete: a session has restored everything, and nothing was lost since. Nothing was done.
+	ErrComplete = errors.New("already complete, nothing done")
+	// ErrRunning: another process manages a session of the plan.
+	ErrRunning = errors.New("a restore is running")
+	// ErrNone: the plan has no session, or none that is live.
+	ErrNone = errors.New("no restore")
+	// ErrOver: the session is over, or too near its end.
+	ErrOver = errors.New("the restore is over")
+	// ErrOtherPlan: the session was begun with another configuration, or for another failure.
+	ErrOtherPlan = errors.New("another configuration")
+	// ErrFailureTime: the time of the failure is in the future, or longer ago than the plan can restore.
+	ErrFailureTime = errors.New("time of failure")
+	// ErrFenced: a process is late. Another one manages the session now, the phase has changed, or the target system was
+	// lost and has no fence.
+	ErrFenced = errors.New("fenced off")
+	// ErrLeaseLost: a process did not renew its lease in time, and somebody else may do what it did.
+	ErrLeaseLost = errors.New("lease lost")
+	// ErrIncomplete: something that the plan counted is missing.
+	ErrIncomplete = errors.New("incomplete")
+	// ErrBadUnit is what a plan wraps if it is no use to try a unit again.
+	ErrBadUnit = errors.New("unit cannot be restored")
+)
+
+func running(s Session) error {
+	return fmt.Errorf("%w: session %d of plan %q, begun by %s at %s, managed by %s since its last sign at %s: look at its status, or cancel it",
+		ErrRunning, s.ID, s.Plan, s.Who, s.StartedAt.Format(time.RFC3339), s.Owner, s.HeartbeatAt.Format(time.RFC3339))
+}
+
+func otherPlan(s Session, d Description) error {
+	return fmt.Errorf("%w: session %d of plan %q was begun by %s (%s) at %s with the configuration %s (%s), and this is %s (%s): go on with that configuration, or cancel the session",
+		ErrOtherPlan, s.ID, s.Plan, s.Who, s.Program, s.StartedAt.Format(time.RFC3339), s.Digest, s.Configuration, d.Digest, d.Configuration)
+}

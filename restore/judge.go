@@ -1,0 +1,88 @@
+package restore
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// judge says what became of a target.
+//
+//   - The worker has to stop, or is late: it is given back, and the attempt does not count.
+//   - One of the systems cannot be asked: that says nothing of the target. It is tried again for as long as it takes.
+//   - The target cannot be done: it is tried again so many times, then split, and if it is a single unit quarantined.
+func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err error) result {
+	r := result{claimed: t, state: complete, done: done, findings: found}
+	if err == nil {
+		return r
+	}
+	r.done, r.findings, r.reason = Done{}, nil, err.Error()
+	switch {
+	case b.ctx.Err() != nil:
+		r.state, r.attempts, r.reason = pending, t.attempts-1, ""
+	case errors.Is(err, ErrFenced):
+		r.state, r.attempts, r.again = retryable, t.attempts-1, w.options.Poll
+		if failed := w.sessions.unfence(b.ctx, b.claim.session); failed != nil {
+			w.options.Log.Debug("the manager was not told of a missing fence", "session", w.session, "error", failed)
+		}
+	case passing(err):
+		r.state, r.attempts, r.again = retryable, t.attempts-1, w.backoff(t.attempts)
+		w.pace.free = time.Now().Add(w.options.Poll) // whatever else is taken would fail in the same way
+	case errors.Is(err, errNoTarget):
+		r.state = failed
+	case t.attempts < w.options.Attempts && !errors.Is(err, ErrBadUnit):
+		r.state, r.again = retryable, w.backoff(t.attempts)
+	default:
+		w.isolate(b, &r)
+	}
+	return r
+}
+
+const longestBackoff = 10 * time.Second
+
+// backoff is how long a target waits after its attempts failed: doubled each time, and spread.
+func (w *worker) backoff(attempts int) time.Duration {
+	d := min(w.options.Backoff<<min(attempts-1, 16), longestBackoff)
+	return d/2 + rand.N(d/2+1)
+}
+
+// isolate splits a target that cannot be done, so that what can be done of it is, or quarantines it.
+func (w *worker) isolate(b *batch, r *result) {
+	parts, err := w.plan.Split(b.ctx, b.phase, r.Target)
+	switch {
+	case err != nil && (passing(err) || b.ctx.Err() != nil):
+		r.state, r.again = retryable, w.options.Poll
+	case err != nil:
+		r.state, r.reason = failed, fmt.Sprintf("%s; splitting it: %v", r.reason, err)
+	case len(parts) < 2:
+		r.state = failed
+	default:
+		if what := wrongParts(r.Target, parts); what != "" {
+			r.state, r.reason = failed, fmt.Sprintf("%s; the plan splits it wrongly: %s", r.reason, what)
+			return
+		}
+		r.parts = parts
+	}
+}
+
+// wrongParts says why parts are not the whole.
+func wrongParts(whole Target, parts []Target) string {
+	at, units := whole.From, int64(0)
+	for _, p := range parts {
+		if what := p.valid(); what != "" {
+			return what
+		}
+		if p.From != at {
+			return fmt.Sprintf("a part begins at %q, and the one before ends at %q", p.From, at)
+		}
+		at, units = p.To, units+p.Units
+	}
+	switch {
+	case at != whole.To:
+		return fmt.Sprintf("the last part ends at %q, and the whole at %q", at, whole.To)
+	case units < whole.Units:
+		return fmt.Sprintf("the parts have %d units, and the whole %d", units, whole.Units)
+	}
+	return ""
+}

@@ -1,0 +1,3 @@
+-- $1 session, $2 token, $3 epoch, $4 state that it is in, $5 state in which it is over.
+UPDATE restore_sessions SET state = $5, finished_at = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)), lease_until = 0, trouble = ''
+WHERE id = $1 AND token = $2 AND epoch = $3 AND state = $4

@@ -1,0 +1,2 @@
+-- $1 session. The numbers of its first and last target.
+SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM restore_targets WHERE session = $1

@@ -1,0 +1,2 @@
+-- $1 session, $2 token, $3 what the step waits for.
+UPDATE restore_sessions SET trouble = $3 WHERE id = $1 AND token = $2

@@ -1,0 +1,4 @@
+-- $1 session, $2 phase, $3 targets: f from, t to, u units, p priority. Leaves those that are there.
+INSERT INTO reprise.restore_targets (session, phase, from_key, to_key, units, priority)
+SELECT $1::bigint, $2::smallint, f, t, u, p FROM json_to_recordset($3::json) AS r (f text, t text, u bigint, p bigint)
+ON CONFLICT DO NOTHING

@@ -1,0 +1,195 @@
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// worker applies one batch after the other. While it does, the next one is taken and the last one is marked: neither the
+// SQL server nor the target system waits for the other.
+type worker struct {
+	*Runner
+	session int64
+	pace    pace
+}
+
+func (r *Runner) worker(session int64) *worker { return &worker{Runner: r, session: session} }
+
+// batch is a claim whose lease is renewed until it is released.
+type batch struct {
+	claim
+	ctx     context.Context // ends when the lease is lost
+	release func()
+	results []result
+}
+
+// run works until the session is over or the context ends.
+func (w *worker) run(ctx context.Context) error {
+	taken, applied := make(chan *batch), make(chan *batch)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(taken)
+		return w.take(ctx, taken)
+	})
+	group.Go(func() error {
+		defer close(applied)
+		for b := range taken {
+			w.apply(b)
+			applied <- b // it is marked, or given back, also when the context has ended
+		}
+		return nil
+	})
+	group.Go(func() error {
+		for b := range applied {
+			w.mark(ctx, b)
+			b.release()
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// take takes batches until the session is over or the context ends.
+func (w *worker) take(ctx context.Context, taken chan<- *batch) error {
+	for ctx.Err() == nil {
+		c, err := w.sessions.claim(ctx, w.session, w.options.Name, w.options.Lease)
+		switch {
+		case ctx.Err() != nil || err == nil && c.session.State.Over():
+			return nil
+		case err != nil && !passing(err):
+			return err
+		case err != nil:
+			w.options.Log.Warn("nothing can be taken", "session", w.session, "error", err)
+		}
+		if err == nil && len(c.targets) > 0 {
+			taken <- w.hold(ctx, c)
+		} else if !w.wait(ctx, w.options.Poll) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// hold keeps the lease of a claim until it is released.
+func (w *worker) hold(ctx context.Context, c claim) *batch {
+	held, stop := context.WithCancelCause(ctx)
+	renewing, end := context.WithCancel(held)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := w.keep(renewing, w.options.Lease, func(ctx context.Context) error { return w.sessions.renew(ctx, c, w.options.Lease) }); err != nil {
+			stop(err)
+		}
+	}()
+	return &batch{claim: c, ctx: held, release: func() {
+		end()
+		<-ended
+		stop(nil)
+	}}
+}
+
+// apply does what is to be done with the targets of a batch. What it does not come to is given back.
+func (w *worker) apply(b *batch) {
+	for _, t := range b.targets {
+		var done Done
+		var found []Finding
+		err := w.pace.wait(b.ctx, b.claim.session.Rate, t.Units)
+		if err == nil {
+			done, found, err = w.one(b, t)
+		}
+		b.results = append(b.results, w.judge(b, t, done, found, err))
+	}
+}
+
+// one applies or verifies a target.
+func (w *worker) one(b *batch, t claimed) (done Done, found []Finding, err error) {
+	if what := t.valid(); what != "" {
+		return done, nil, fmt.Errorf("%w: the row in restore_targets says what cannot be: %s", errNoTarget, what)
+	}
+	if died := t.attempts > w.options.Attempts*deadAttempts; died {
+		return done, nil, fmt.Errorf("%w: it was taken %d times, and whoever took it did not say what became of it", ErrBadUnit, t.attempts)
+	}
+	if b.phase == b.claim.session.verification() {
+		done, found, err = w.plan.Verify(b.ctx, t.Target, b.claim.session.fence())
+	} else {
+		done, err = w.plan.Apply(b.ctx, b.phase, t.Target, b.claim.session.fence())
+	}
+	if err == nil && done.Units+done.Skipped < t.Units {
+		err = fmt.Errorf("%w: of %d units %d are done and %d skipped, without an error", ErrIncomplete, t.Units, done.Units, done.Skipped)
+	}
+	return done, found, err
+}
+
+// errNoTarget is the error of a target that is none.
+var errNoTarget = errors.New("not a target")
+
+// deadAttempts is how many times as many attempts a target has whose workers say nothing any more.
+const deadAttempts = 4
+
+// mark notes what became of a batch. What was refused is somebody else's: its result counts for nothing. When the worker has to stop,
+// it is tried once, for a moment.
+func (w *worker) mark(ctx context.Context, b *batch) {
+	stopping := ctx.Err() != nil
+	free := b.ctx
+	if stopping {
+		var cancel context.CancelFunc
+		free, cancel = context.WithTimeout(context.WithoutCancel(ctx), w.options.Lease/3)
+		defer cancel()
+	}
+	late, err := w.sessions.mark(free, b.claim, w.options.Name, b.results)
+	repeated := false
+	for !stopping && err != nil && passing(err) && w.wait(free, w.options.Poll) {
+		repeated = true // it may find its own marks, and call them late
+		late, err = w.sessions.mark(free, b.claim, w.options.Name, b.results)
+	}
+	switch {
+	case err != nil:
+		w.options.Log.Warn("a batch was not marked: it comes back when its lease ends", "session", w.session, "error", err)
+	case late > 0 && !repeated:
+		w.tell(free, EventLate, fmt.Sprintf("%d of %d targets were taken by others, or the session has another epoch: what became of them here counts for nothing", late, len(b.results)))
+	default:
+		w.quarantined(free, b)
+	}
+}
+
+func (w *worker) quarantined(ctx context.Context, b *batch) {
+	for _, r := range b.results {
+		if r.state == failed {
+			w.tell(ctx, EventQuarantined, fmt.Sprintf("from %q to %q in phase %d: %s", r.From, r.To, b.phase+1, r.reason))
+		}
+	}
+}
+
+func (w *worker) tell(ctx context.Context, kind, detail string) {
+	w.options.Log.Warn("restore", "session", w.session, "event", kind, "detail", detail)
+	if err := w.sessions.tell(ctx, w.session, kind, w.options.Name, detail); err != nil {
+		w.options.Log.Debug("an event was not noted", "session", w.session, "error", err)
+	}
+}
+
+// pace keeps a worker from doing more units a second than it may.
+type pace struct{ free time.Time }
+
+// wait waits until there may be so many units more. A pause is not caught up.
+func (p *pace) wait(ctx context.Context, rate, units int64) error {
+	now := time.Now()
+	if p.free.Before(now) {
+		p.free = now
+	}
+	at := p.free
+	if rate > 0 {
+		p.free = p.free.Add(time.Duration(float64(units) / float64(rate) * float64(time.Second)))
+	}
+	timer := time.NewTimer(at.Sub(now))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return context.Cause(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -35,13 +35,11 @@ func newAdminPort(address string, s *service) (*adminPort, error) {
 	if address == "" {
 		return a, nil
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
-	if err != nil {
+	var metrics http.Handler
+	var err error
+	if a.meters, metrics, err = newMetrics(); err != nil {
 		return nil, err
 	}
-	a.meters = sdk.NewMeterProvider(sdk.WithReader(reader))
 	if err := a.watchStore(); err != nil {
 		return nil, err
 	}
@@ -51,7 +49,7 @@ func newAdminPort(address string, s *service) (*adminPort, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", a.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", metrics)
 	var handler http.Handler = mux
 	if tcp, ok := a.listener.Addr().(*net.TCPAddr); ok && tcp.IP.IsLoopback() {
 		handler = onlyLoopbackNames(mux)
@@ -59,6 +57,17 @@ func newAdminPort(address string, s *service) (*adminPort, error) {
 	a.server = &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readHeaderTimeout,
 		WriteTimeout: time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes}
 	return a, nil
+}
+
+// newMetrics returns what makes instruments, and the handler that tells what they measure, in the form of Prometheus.
+func newMetrics() (metric.MeterProvider, http.Handler, error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reader, err := exporter.New(exporter.WithRegisterer(registry), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
+	if err != nil {
+		return nil, nil, err
+	}
+	return sdk.NewMeterProvider(sdk.WithReader(reader)), promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), nil
 }
 
 // watchStore adds a metric that says whether the store answers when it is asked for.

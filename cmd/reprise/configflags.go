@@ -13,19 +13,19 @@ import (
 // configVariable names the configuration file where there is no flag.
 const configVariable = "REPRISE_CONFIG"
 
-// configFlags are the flags of commands that read the configuration.
-type configFlags struct {
+// keyFlags are the flags of keys, and the file beside them.
+type keyFlags struct {
 	environ []string
 	file    string
 	values  map[string]*string // by the name of the key
 	changed func(flag string) bool
 }
 
-// addConfigFlags gives a command a flag for each key that has one.
-func addConfigFlags(cmd *cobra.Command, p process) *configFlags {
-	f := &configFlags{environ: p.Environ, values: map[string]*string{}, changed: cmd.Flags().Changed}
-	cmd.Flags().StringVar(&f.file, "config", variable(p.Environ, configVariable), "configuration file (also "+configVariable+")")
-	for _, k := range config.Keys() {
+// addKeyFlags gives a command the flag of the file and one for each of some keys.
+func addKeyFlags(cmd *cobra.Command, p process, keys []config.Key, fileVariable string) *keyFlags {
+	f := &keyFlags{environ: p.Environ, values: map[string]*string{}, changed: cmd.Flags().Changed}
+	cmd.Flags().StringVar(&f.file, "config", variable(p.Environ, fileVariable), "configuration file (also "+fileVariable+")")
+	for _, k := range keys {
 		if !k.Flag {
 			continue
 		}
@@ -39,8 +39,8 @@ func addConfigFlags(cmd *cobra.Command, p process) *configFlags {
 	return f
 }
 
-// load reads the file and what is above it. It can be called again.
-func (f *configFlags) load() (*config.Config, error) {
+// sources reads the file, and says what is above it.
+func (f *keyFlags) sources() (config.Sources, error) {
 	from := config.Sources{File: f.file, Environ: f.environ, Flags: map[string]string{}}
 	for name, value := range f.values {
 		if f.changed((config.Key{Name: name}).FlagName()) {
@@ -50,9 +50,26 @@ func (f *configFlags) load() (*config.Config, error) {
 	if f.file != "" {
 		data, err := os.ReadFile(f.file)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("the configuration cannot be read: %w", err)}
+			return from, usageError{fmt.Errorf("the configuration cannot be read: %w", err)}
 		}
 		from.YAML = data
+	}
+	return from, nil
+}
+
+// configFlags are the flags of commands that read the configuration of the proxy.
+type configFlags struct{ *keyFlags }
+
+// addConfigFlags gives a command a flag for each key that has one.
+func addConfigFlags(cmd *cobra.Command, p process) *configFlags {
+	return &configFlags{addKeyFlags(cmd, p, config.Keys(), configVariable)}
+}
+
+// load reads the file and what is above it. It can be called again.
+func (f *configFlags) load() (*config.Config, error) {
+	from, err := f.sources()
+	if err != nil {
+		return nil, err
 	}
 	c, err := config.Load(from)
 	if err != nil {

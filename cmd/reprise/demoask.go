@@ -98,16 +98,25 @@ func (d *demo) made(ctx context.Context) (int, error) {
 
 // reprise runs a command of this program in the demonstration's directory, and returns what it printed.
 func (d *demo) reprise(ctx context.Context, args ...string) (string, error) {
+	out, err := runSelf(ctx, d.dir, args...)
+	if err != nil {
+		return "", err
+	}
+	return out, nil
+}
+
+// runSelf runs a command of this program in a directory, and returns what it printed, also where it failed.
+func runSelf(ctx context.Context, dir string, args ...string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
 	var out, failure bytes.Buffer
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Env = d.dir, plainEnvironment()
+	cmd.Dir, cmd.Env = dir, plainEnvironment()
 	cmd.Stdout, cmd.Stderr = &out, &failure
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("reprise %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(failure.String()))
+		return out.String(), fmt.Errorf("reprise %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(failure.String()))
 	}
 	return out.String(), nil
 }

@@ -121,8 +121,8 @@ func newDemoChildCommand(p process) *cobra.Command {
 // plainEnvironment is the environment without what configures Reprise: the demonstration is the same
 // everywhere.
 func plainEnvironment() []string {
-	settings := []string{secretVariable, configVariable}
-	for _, key := range config.Keys() {
+	settings := []string{secretVariable, configVariable, meterConfigVariable}
+	for _, key := range append(config.Keys(), config.MeterKeys()...) {
 		settings = append(settings, key.Variable())
 	}
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {

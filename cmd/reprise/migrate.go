@@ -6,10 +6,12 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/meter/meterledger"
 )
 
 func newMigrateCommand(p process) *cobra.Command {
-	var dsn string
+	var dsn, ledger string
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring a store's schema up to date",
@@ -21,14 +23,25 @@ func newMigrateCommand(p process) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	storeFlag(cmd, p, &dsn)
+	cmd.PersistentFlags().StringVar(&ledger, "ledger", "", "the meter's ledger instead of a store, such as mysql://app@db/meter or postgres://app@db/meter")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "up", Short: "Bring the schema up to date, all of it or nothing", Args: noArguments,
-			RunE: func(cmd *cobra.Command, _ []string) error { return migrateUp(cmd, dsn) },
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if ledger != "" {
+					return migrateLedger(cmd, ledger)
+				}
+				return migrateUp(cmd, dsn)
+			},
 		},
 		&cobra.Command{
 			Use: "status", Short: "Say which schema the store has; change nothing", Args: noArguments,
-			RunE: func(cmd *cobra.Command, _ []string) error { return migrateStatus(cmd, dsn) },
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if ledger != "" {
+					return ledgerStatus(cmd, ledger)
+				}
+				return migrateStatus(cmd, dsn)
+			},
 		},
 		newMigratePrintCommand(&dsn),
 	)
@@ -114,4 +127,34 @@ func placeWithSchema(dsn string) (*place, error) {
 		err = usageError{errors.New(p.noSchema)}
 	}
 	return p, err
+}
+
+func migrateLedger(cmd *cobra.Command, dsn string) error {
+	before, err := meterledger.Status(cmd.Context(), dsn)
+	if err != nil {
+		return err
+	}
+	after, err := meterledger.Migrate(cmd.Context(), dsn)
+	if err != nil {
+		return err
+	}
+	if before.Version == after.Version {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "tables of the ledger %d: nothing to do\n", after.Version)
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "tables of the ledger %d are now %d\n", before.Version, after.Version)
+	return err
+}
+
+func ledgerStatus(cmd *cobra.Command, dsn string) error {
+	status, err := meterledger.Status(cmd.Context(), dsn)
+	if err != nil {
+		return err
+	}
+	word := "up to date"
+	if status.Pending() {
+		word = "run `reprise migrate up --ledger DSN`"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "tables of the ledger %d, this version makes %d: %s\n", status.Version, status.Latest, word)
+	return err
 }

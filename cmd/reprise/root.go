@@ -65,6 +65,7 @@ func newRootCommand(p process) *cobra.Command {
 		newOpsCommand(p),
 		newMigrateCommand(p),
 		newStoreCommand(p),
+		newMeterCommand(p),
 		newConfigCommand(p),
 		newVersionCommand(),
 	)

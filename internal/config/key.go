@@ -17,11 +17,16 @@ type Key struct {
 	Flag    bool   // whether `reprise proxy` has a flag of that name
 	Route   bool   // whether routes can have a value of their own
 	Needed  bool   // whether there must be a value
+	Of      string // "meter" for a key of `reprise meter`, empty for one of the proxy
 }
 
 // Variable returns the name of the environment variable that sets the key.
 func (k Key) Variable() string {
-	return "REPRISE_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(k.Name))
+	name := k.Name
+	if k.Of != "" {
+		name = k.Of + "_" + name
+	}
+	return "REPRISE_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
 // FlagName returns the name of the key's flag.

@@ -21,11 +21,7 @@ type Sources struct {
 func Load(from Sources) (*Config, error) {
 	l := &loader{keys: Keys()}
 	l.readFile(from)
-	l.readEnvironment(from.Environ)
-	for name, s := range from.Flags {
-		k := Key{Name: name}
-		l.put(name, text(Place{Source: "--" + k.FlagName()}, s))
-	}
+	l.readAbove(from)
 	config := &Config{}
 	places := assign(l, config, globalKeys(), l.values, nil)
 	routes := l.routes()
@@ -34,16 +30,33 @@ func Load(from Sources) (*Config, error) {
 	for _, r := range routes {
 		config.Routes = append(config.Routes, r.Route)
 	}
-	if len(l.mistakes) > 0 {
-		slices.SortStableFunc(l.mistakes, func(a, b Mistake) int {
-			if c := strings.Compare(a.At.Source, b.At.Source); c != 0 {
-				return c
-			}
-			return a.At.Line - b.At.Line
-		})
-		return nil, slices.Compact(l.mistakes)
+	if err := l.found(); err != nil {
+		return nil, err
 	}
 	return config, nil
+}
+
+// readAbove reads what goes before the file: variables, and above them flags.
+func (l *loader) readAbove(from Sources) {
+	l.readEnvironment(from.Environ)
+	for name, s := range from.Flags {
+		k := Key{Name: name}
+		l.put(name, text(Place{Source: "--" + k.FlagName()}, s))
+	}
+}
+
+// found returns the mistakes as an error, in the order of their places.
+func (l *loader) found() error {
+	if len(l.mistakes) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(l.mistakes, func(a, b Mistake) int {
+		if c := strings.Compare(a.At.Source, b.At.Source); c != 0 {
+			return c
+		}
+		return a.At.Line - b.At.Line
+	})
+	return slices.Compact(l.mistakes)
 }
 
 // loader gathers values, and mistakes.

@@ -116,22 +116,7 @@ func orNone(s string) string {
 func Markdown() string {
 	var b strings.Builder
 	table := func(title, intro string, keys []Key) {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n", title, intro)
-		for _, k := range keys {
-			value := "none"
-			if k.Default != "" {
-				value = "`" + k.Default + "`"
-			}
-			if k.Needed {
-				value = "must be given"
-			}
-			doc := k.Doc
-			if k.Flag {
-				doc += " Flag `--" + k.FlagName() + "`."
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Name, k.Type, value, doc)
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n", title, intro, rows(keys))
 	}
 	global, route := []Key{}, []Key{}
 	for _, k := range Keys() {
@@ -144,4 +129,25 @@ func Markdown() string {
 	table("The program", "At the top of the file. A dot goes one level down.", global)
 	table("Routes", "Below `defaults`, for every route that does not say otherwise, or in an item of `routes`; `path` and `operation` only there.", route)
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// rows returns a table of keys.
+func rows(keys []Key) string {
+	var b strings.Builder
+	b.WriteString("| Key | Type | Default | Meaning |\n|---|---|---|---|\n")
+	for _, k := range keys {
+		value := "none"
+		if k.Default != "" {
+			value = "`" + k.Default + "`"
+		}
+		if k.Needed {
+			value = "must be given"
+		}
+		doc := k.Doc
+		if k.Flag {
+			doc += " Flag `--" + k.FlagName() + "`."
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Name, k.Type, value, doc)
+	}
+	return b.String()
 }

@@ -39,7 +39,7 @@ func parseYAML(file string, data []byte) (value, Mistakes) {
 		top.form = formPairs
 	case formPairs:
 	default:
-		mistakes = append(mistakes, Mistake{At: at, Text: "the configuration is not a mapping; begin with `upstream: http://127.0.0.1:9000`"})
+		mistakes = append(mistakes, Mistake{At: at, Text: "the configuration is not a mapping; begin with a key, such as `listen: 127.0.0.1:8080`"})
 	}
 	return top, mistakes
 }

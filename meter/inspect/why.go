@@ -59,7 +59,7 @@ func (i *Inspector) observe(ctx context.Context, u unit, days []meter.Day) (*met
 func causeOf(err error) Cause {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrLost):
-		return Cause{StoreLost, fmt.Sprintf("%v; %s", err, hydrateNext)}
+		return Cause{StoreLost, fmt.Sprintf("Redis has lost what it had, or was never hydrated: %s", hydrateNext)}
 	case err == nil:
 		return Cause{StoreUnavailable, "Redis was not opened"}
 	}

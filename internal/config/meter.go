@@ -1,0 +1,57 @@
+package config
+
+import (
+	"slices"
+	"time"
+)
+
+// Meter is a configuration of `reprise meter` without mistakes.
+type Meter struct {
+	Redis, Ledger        string // DSNs
+	Listen               string // address, host may be empty
+	TokenFile            string // empty: none
+	Zone                 *time.Location
+	Anchor               int64
+	Retention, Tolerance time.Duration
+	Batch, StreamLimit   int64
+	TakeOver             time.Duration
+	Durable              bool
+	MaxBody              int64
+	MaxWait              time.Duration
+	DrainTimeout         time.Duration
+	Log                  Log
+}
+
+// MeterKeys returns every key of `reprise meter`.
+func MeterKeys() []Key {
+	var keys []Key
+	for _, e := range meterKeys() {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// LoadMeter reads a configuration of `reprise meter` in which some keys must have a value. Its error is of type [Mistakes].
+func LoadMeter(from Sources, needed ...string) (*Meter, error) {
+	l := &loader{keys: MeterKeys(), file: from.File}
+	if from.File != "" {
+		top, mistakes := parseYAML(from.File, from.YAML)
+		l.mistakes = append(l.mistakes, mistakes...)
+		for _, p := range top.pairs {
+			l.take(p, "", func(Key) bool { return true }, "meter")
+		}
+	}
+	l.readAbove(from)
+	config := &Meter{}
+	places := assign(l, config, meterKeys(), l.values, nil)
+	for _, k := range l.keys {
+		if _, given := l.values[k.Name]; !given && slices.Contains(needed, k.Name) {
+			l.refuse(Place{Source: from.File}, "", "no %s; say it with --%s, %s, or `%s:` in the file", k.Name, k.FlagName(), k.Variable(), k.Name)
+		}
+	}
+	checkMeter(l, config, places)
+	if err := l.found(); err != nil {
+		return nil, err
+	}
+	return config, nil
+}

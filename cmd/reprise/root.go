@@ -40,6 +40,9 @@ func run(ctx context.Context, args []string, p process) int {
 	if usage := (usageError{}); errors.As(err, &usage) {
 		return exitUsage
 	}
+	if coded := (codeError{}); errors.As(err, &coded) {
+		return coded.code
+	}
 	return exitFailed
 }
 
@@ -66,6 +69,7 @@ func newRootCommand(p process) *cobra.Command {
 		newMigrateCommand(p),
 		newStoreCommand(p),
 		newMeterCommand(p),
+		newRestoreCommand(p),
 		newConfigCommand(p),
 		newVersionCommand(),
 	)

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/internal/config"
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/inspect"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+	"github.com/reprise-dev/reprise/meter/meterrestore"
+	"github.com/reprise-dev/reprise/restore"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// The exit codes of `reprise restore` beside those of every command. They are bits: what was found is their sum.
+const (
+	exitDifferent   = 4
+	exitQuarantined = 8
+	exitSkipped     = 16
+	exitUnreadable  = 32
+)
+
+// codeError is an error with an exit code of its own.
+type codeError struct {
+	error
+	code int
+}
+
+func (e codeError) Unwrap() error { return e.error }
+
+// planName is that of the only plan there is.
+const planName = "meter"
+
+// restoring is `reprise restore`: what its commands have in common.
+type restoring struct {
+	process
+	file, redis, ledger string
+	plan                string
+	who, why            string
+}
+
+func newRestoreCommand(p process) *cobra.Command {
+	r := &restoring{process: p}
+	cmd := &cobra.Command{
+		Use:   "restore",
+		Short: "Brings back what Redis has lost, from SQL, and proves it",
+		Long: "Redis lost its data: `reprise restore start --plan meter` closes the gate, rebuilds Redis from SQL, verifies all of it and opens the\n" +
+			"gate. If it stops anywhere, call it again: it goes on. Any number of processes may help with `reprise restore work`.\n\n" +
+			"Exit codes are sums of bits: 1 failed, 2 wrong use, 4 differences, 8 units in quarantine, 16 units that could not be judged, 32 unreadable.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	flags := cmd.PersistentFlags()
+	flags.StringVar(&r.file, "config", variable(p.Environ, configVariable), "the meter's configuration file (also "+configVariable+")")
+	flags.StringVar(&r.redis, "redis", "", "the Redis to restore (also REPRISE_METER_REDIS, or `redis:` in the file)")
+	flags.StringVar(&r.ledger, "ledger", "", "the SQL to restore from (also REPRISE_METER_LEDGER, or `ledger:` in the file)")
+	flags.StringVar(&r.plan, "plan", planName, "what is restored: meter")
+	flags.StringVar(&r.who, "who", variable(p.Environ, "USER"), "who does it: it is kept")
+	flags.StringVar(&r.why, "why", "", "why: it is kept")
+	cmd.AddCommand(
+		newRestoreStartCommand(r), newRestoreWorkCommand(r), newRestoreStatusCommand(r), newRestorePauseCommand(r), newRestoreResumeCommand(r),
+		newRestoreCancelCommand(r), newRestoreAssessCommand(r), newRestoreVerifyCommand(r), newRestoreCertificateCommand(r),
+	)
+	return cmd
+}
+
+// restorePlace is what a command works on.
+type restorePlace struct {
+	config   *config.Meter
+	calendar meter.Calendar
+	horizon  meter.Horizon
+	ledger   *meterledger.Ledger
+	sessions *restore.Sessions
+	log      *slog.Logger
+}
+
+// open opens the databases. The tables of restores are made if they are missing: three in the morning is no time for another
+// command.
+func (r *restoring) open(ctx context.Context) (_ *restorePlace, err error) {
+	if r.plan != planName {
+		return nil, usageError{fmt.Errorf("there is no plan %q; the one that there is restores the meter: --plan meter", r.plan)}
+	}
+	c, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	at := &restorePlace{config: c, horizon: meter.Horizon{Retention: c.Retention, Tolerance: c.Tolerance, Ahead: meter.OpenAhead}}
+	if at.calendar, err = meter.NewCalendar(c.Zone, int(c.Anchor)); err != nil {
+		return nil, usageError{err}
+	}
+	at.log = newLogger(r.Err, c.Log)
+	if at.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
+		return nil, err
+	}
+	at.sessions, err = restore.Open(ctx, c.Ledger, 0)
+	if errors.Is(err, store.ErrSchema) {
+		if _, err = restore.Migrate(ctx, c.Ledger); err == nil {
+			at.sessions, err = restore.Open(ctx, c.Ledger, 0)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, at.ledger.Close())
+	}
+	return at, nil
+}
+
+func (r *restoring) load() (*config.Meter, error) {
+	from := config.Sources{File: r.file, Environ: r.Environ, Flags: map[string]string{}}
+	for name, value := range map[string]string{"redis": r.redis, "ledger": r.ledger} {
+		if value != "" {
+			from.Flags[name] = value
+		}
+	}
+	if r.file != "" {
+		data, err := os.ReadFile(r.file)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("the configuration cannot be read: %w", err)}
+		}
+		from.YAML = data
+	}
+	c, err := config.LoadMeter(from, "redis", "ledger")
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
+}
+
+func (at *restorePlace) close() error { return errors.Join(at.sessions.Close(), at.ledger.Close()) }
+
+// newPlan returns the meter's plan. The caller closes it.
+func (at *restorePlace) newPlan(r *restoring) *meterrestore.Plan {
+	return meterrestore.New(meterrestore.Options{
+		Ledger: at.ledger, Redis: at.config.Redis, Calendar: at.calendar, Horizon: at.horizon,
+		Who: r.name(), Why: r.reason(), Longest: at.config.TakeOver, Log: at.log,
+	})
+}
+
+// name is who does it: a person, or else the machine.
+func (r *restoring) name() string {
+	if r.who != "" {
+		return r.who
+	}
+	host, _ := os.Hostname() // without one it is nobody's
+	return "somebody on " + host
+}
+
+func (r *restoring) reason() string {
+	if r.why != "" {
+		return r.why
+	}
+	return "reprise restore"
+}
+
+// on opens what a command needs and closes it afterwards.
+func (r *restoring) on(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		at, err := r.open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return errors.Join(work(cmd, at), at.close())
+	}
+}
+
+// inspector looks at Redis, which may not be there to be looked at.
+func (at *restorePlace) inspector(ctx context.Context) (*inspect.Inspector, func()) {
+	i := &inspect.Inspector{Ledger: at.ledger, Calendar: at.calendar, Horizon: at.horizon}
+	i.Meter, i.Unopened = meterredis.Open(ctx, at.config.Redis, meterredis.Options{Calendar: at.calendar, Horizon: at.horizon}, at.log)
+	return i, func() {
+		if i.Meter != nil {
+			_ = i.Meter.Close() // which changes nothing
+		}
+	}
+}
+
+// runner restores as a process of this name.
+func (at *restorePlace) runner(plan restore.Plan, name string, workers int) *restore.Runner {
+	return restore.New(at.sessions, plan, restore.Options{
+		Name: name, Program: "reprise " + version(), Workers: workers, Log: at.log,
+	})
+}
+
+// processName is that of this process, for people.
+func processName() string {
+	host, _ := os.Hostname() // without one the number has to do
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// patience is how long a look waits for what is under way.
+const patience = 10 * time.Second

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/restore"
+)
+
+// starting is `reprise restore start`.
+type starting struct {
+	*restoring
+	failedAt string
+	workers  int
+	rate     int64
+	dryRun   bool
+	again    bool
+	json     bool
+}
+
+func newRestoreStartCommand(r *restoring) *cobra.Command {
+	s := &starting{restoring: r}
+	cmd := &cobra.Command{
+		Use:   "start --plan meter",
+		Short: "Restore, or go on with a restore that stopped",
+		Long: "Closes the gate, begins a new generation, writes all of Redis from SQL phase by phase, verifies all of it, and opens the gate.\n" +
+			"The same command goes on with one that stopped. It ends when the restore does; Ctrl-C ends it too, and leaves the restore where it is.",
+		Args: noArguments,
+		RunE: r.on(s.run),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.failedAt, "failure-time", "", "when Redis lost its data, as 2026-03-01T03:00:00Z; without it, now")
+	flags.IntVar(&s.workers, "workers", 2, "how many targets this process writes at once")
+	flags.Int64Var(&s.rate, "rate", 0, "how many units a second each worker writes at most; 0 is no limit")
+	flags.BoolVar(&s.dryRun, "dry-run", false, "say what would be done, and write nothing")
+	flags.BoolVar(&s.again, "again", false, "restore also what is complete already")
+	flags.BoolVar(&s.json, "json", false, "print progress as JSON, a line each")
+	return cmd
+}
+
+func (s *starting) run(cmd *cobra.Command, at *restorePlace) error {
+	request := restore.Request{Who: s.name(), Why: s.reason(), Rate: s.rate, Again: s.again}
+	if s.failedAt != "" {
+		var err error
+		if request.FailedAt, err = time.Parse(time.RFC3339, s.failedAt); err != nil {
+			return usageError{fmt.Errorf("--failure-time %q is no time: write it as 2026-03-01T03:00:00Z", s.failedAt)}
+		}
+	}
+	if s.dryRun {
+		return assess(cmd.Context(), cmd.OutOrStdout(), at)
+	}
+	plan := at.newPlan(s.restoring)
+	defer plan.Close()
+	runner := at.runner(plan, processName(), s.workers)
+	session, resumed, err := runner.Start(cmd.Context(), request)
+	if errors.Is(err, restore.ErrComplete) {
+		fmt.Fprintln(cmd.OutOrStdout(), err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if resumed {
+		fmt.Fprintf(cmd.OutOrStdout(), "session %d goes on, begun by %s at %s\n", session.ID, session.Who, session.StartedAt.Format(time.RFC3339))
+	} else {
+		fmt.Fprintf(cmd.OutOrStdout(), "session %d begins\n", session.ID)
+	}
+	return work(cmd, at, runner, s.json)
+}
+
+func newRestoreWorkCommand(r *restoring) *cobra.Command {
+	workers, asJSON := 2, false
+	cmd := &cobra.Command{
+		Use:   "work",
+		Short: "Help with the restore that runs, and manage it if nobody does",
+		Args:  noArguments,
+		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
+			plan := at.newPlan(r)
+			defer plan.Close()
+			return work(cmd, at, at.runner(plan, processName(), workers), asJSON)
+		}),
+	}
+	cmd.Flags().IntVar(&workers, "workers", 2, "how many targets this process writes at once")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print progress as JSON, a line each")
+	return cmd
+}
+
+// work works until the session is over, and prints progress meanwhile.
+func work(cmd *cobra.Command, at *restorePlace, runner *restore.Runner, asJSON bool) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	watching, end := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watch(watching, cmd.OutOrStdout(), at, asJSON)
+	}()
+	session, err := runner.Work(ctx)
+	end()
+	<-watched
+	if ctx.Err() != nil {
+		fmt.Fprintln(cmd.OutOrStdout(), "stopped; `reprise restore start` or `reprise restore work` goes on")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return over(cmd.Context(), cmd.OutOrStdout(), at, session, asJSON)
+}
+
+// watch prints progress whenever it has changed, until ctx ends.
+func watch(ctx context.Context, out io.Writer, at *restorePlace, asJSON bool) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		last, err := at.sessions.Last(ctx, planName)
+		if err != nil {
+			continue // who works says what is wrong
+		}
+		progress, err := at.sessions.Progress(ctx, last.ID)
+		if err != nil {
+			continue
+		}
+		if text := progressLine(progress, asJSON); text != said {
+			said = text
+			fmt.Fprintln(out, text)
+		}
+	}
+}
+
+// over says how a session ended, and with which exit code.
+func over(ctx context.Context, out io.Writer, at *restorePlace, session restore.Session, asJSON bool) error {
+	progress, err := at.sessions.Progress(ctx, session.ID)
+	if err != nil {
+		return err
+	}
+	if err := printProgress(out, progress, asJSON); err != nil {
+		return err
+	}
+	if session.State != restore.Finished {
+		return fmt.Errorf("session %d is %s: %s", session.ID, session.State, session.Reason)
+	}
+	return found(progress)
+}
+
+// found returns an error with the exit code of what a session has found.
+func found(p restore.Progress) error {
+	code := 0
+	for outcome, n := range p.Findings {
+		if n == 0 {
+			continue
+		}
+		switch outcome {
+		case restore.Different, restore.Missing, restore.Extra:
+			code |= exitDifferent
+		case restore.Unflushed, restore.Skipped:
+			code |= exitSkipped
+		case restore.Unreadable:
+			code |= exitUnreadable
+		case restore.Quarantined:
+			code |= exitQuarantined
+		}
+	}
+	if p.Quarantined() > 0 {
+		code |= exitQuarantined
+	}
+	if code == 0 {
+		return nil
+	}
+	return codeError{fmt.Errorf("%d units are in quarantine, and verification found %v: see `reprise restore status`", p.Quarantined(), p.Findings), code}
+}
+
+func newRestorePauseCommand(r *restoring) *cobra.Command {
+	return newRestoreSwitch(r, "pause", "Keep the restore from going on; what is under way ends", (*restore.Runner).Pause)
+}
+
+func newRestoreResumeCommand(r *restoring) *cobra.Command {
+	return newRestoreSwitch(r, "resume", "Let it go on", (*restore.Runner).Resume)
+}
+
+func newRestoreCancelCommand(r *restoring) *cobra.Command {
+	return newRestoreSwitch(r, "cancel", "End it without completing it; the gate stays closed", (*restore.Runner).Cancel)
+}
+
+func newRestoreSwitch(r *restoring, name, short string, do func(*restore.Runner, context.Context, string, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, Args: noArguments,
+		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
+			plan := at.newPlan(r)
+			defer plan.Close()
+			return do(at.runner(plan, processName(), 1), cmd.Context(), r.name(), r.reason())
+		}),
+	}
+}

@@ -156,3 +156,30 @@ func TestMisspeltVariables(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// The store is one, or the two of a move.
+func TestStores(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Store{
+		"redis://r/0":                   {Primary: "redis://r/0"},
+		"{primary: a:1, previous: b:2}": {Primary: "a:1", Previous: "b:2"},
+		"{primary: \"a:1\", previous: \"b:2\", primary-from: 2026-01-31T12:00:00Z}": {Primary: "a:1", Previous: "b:2", From: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)},
+	} {
+		c := load(t, Sources{YAML: []byte("upstream: http://u\ndefaults: {principal: none}\nstore: " + text), File: "reprise.yaml"})
+		if c.Store != want {
+			t.Errorf("%s is %+v", text, c.Store)
+		}
+	}
+	for text, want := range map[string]string{
+		"{primary: a:1}":                                 "only one store of two",
+		"{primary: a:1, previous: a:1}":                  "the same store twice",
+		"{primary: a:1, previous: b:2, from: x}":         "no key \"from\"",
+		"{primary: a:1, previous: b:2, primary-from: x}": "is not a time",
+		"[a:1, b:2]": "one value is expected",
+	} {
+		_, err := Load(Sources{YAML: []byte("upstream: http://u\ndefaults: {principal: none}\nstore: " + text), File: "reprise.yaml"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

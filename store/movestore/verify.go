@@ -64,7 +64,10 @@ func Verify(ctx context.Context, source, target store.Store, options VerifyOptio
 	}
 	v.found.Made = v.move.from != 0 && v.move.at >= v.move.from
 	err = eachPage(ctx, source, func(page store.Page) error {
-		v.found.Unreadable += int64(len(page.Unreadable))
+		for _, digest := range page.Unreadable {
+			v.found.Unreadable++
+			v.tell(machine.Scope{Digest: digest}, "it cannot be read in the source")
+		}
 		return v.comparePage(ctx, page)
 	})
 	if err != nil {
@@ -138,16 +141,16 @@ func (v *verifying) compare(r *machine.Record, there machine.Reply) {
 		v.found.Over++
 	case there.Record == nil:
 		v.found.Missing++
-		v.tell(r, "it is missing in the target")
+		v.tell(r.Scope, "it is missing in the target")
 	default:
 		v.found.Different++
-		v.tell(r, difference(r, there.Record))
+		v.tell(r.Scope, difference(r, there.Record))
 	}
 }
 
-func (v *verifying) tell(r *machine.Record, what string) {
+func (v *verifying) tell(scope machine.Scope, what string) {
 	if v.options.Difference != nil {
-		v.options.Difference(r.Scope, what)
+		v.options.Difference(scope, what)
 	}
 }
 

@@ -67,7 +67,7 @@ func newRestoreCommand(p process) *cobra.Command {
 	flags.StringVar(&r.why, "why", "", "why: it is kept")
 	cmd.AddCommand(
 		newRestoreStartCommand(r), newRestoreWorkCommand(r), newRestoreStatusCommand(r), newRestorePauseCommand(r), newRestoreResumeCommand(r),
-		newRestoreCancelCommand(r), newRestoreAssessCommand(r), newRestoreVerifyCommand(r), newRestoreCertificateCommand(r),
+		newRestoreCancelCommand(r), newRestoreAssessCommand(r), newRestoreVerifyCommand(r), newRestoreDrillCommand(r), newRestoreCertificateCommand(r),
 	)
 	return cmd
 }

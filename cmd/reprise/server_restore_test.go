@@ -72,5 +72,6 @@ func TestRestoreCommands(t *testing.T) {
 	says(call(0, "verify"), "50 units, 50 lines: 0 differences")
 	says(call(0, "assess"), "intact")
 	says(call(0, "certificate"), "digest of what Redis holds now", "remaining_indiv_amount")
+	says(call(0, "drill"), "50 units: written in", "nothing else was written")
 	says(call(1, "work"), "the restore is over")
 }

@@ -140,7 +140,11 @@ func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bo
 			return nil, err
 		}
 	}
-	after, err := a.Ledger.Changes(ctx, held.Source.Generation, owners(units))
+	before, generation := held.Changes, held.Source.Generation
+	if a.Shadow {
+		before, generation = nil, a.Meter.Generation() // in which SQL has no changes
+	}
+	after, err := a.Ledger.Changes(ctx, generation, owners(units))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bo
 	}
 	book := a.expected(held, should)
 	for n, u := range units {
-		c := comparison{auditing: a, members: u, before: held.Changes, after: after, seen: seen[n], book: book, generation: held.Source.Generation}
+		c := comparison{auditing: a, members: u, before: before, after: after, seen: seen[n], book: book, generation: generation}
 		if !c.compare() {
 			late = append(late, c.tag())
 		}

@@ -16,4 +16,6 @@ type Inspector struct {
 	Ledger   *meterledger.Ledger
 	Calendar meter.Calendar
 	Horizon  meter.Horizon
+	// Shadow says that the meter is a shadow, which has a generation that SQL knows nothing of and decides nothing.
+	Shadow bool
 }

@@ -49,3 +49,13 @@ func (s *Store) Reread(ctx context.Context) error {
 	_, err := s.readGenerations(ctx)
 	return s.dialer.crowd.blame(err)
 }
+
+// Primaries returns a client for each server that has keys of its own, for those who look at all keys. They are closed with the store.
+func (s *Store) Primaries(ctx context.Context) ([]rueidis.Client, error) {
+	nodes, err := s.primaries(ctx)
+	clients := make([]rueidis.Client, len(nodes))
+	for i, n := range nodes {
+		clients[i] = n.client
+	}
+	return clients, err
+}

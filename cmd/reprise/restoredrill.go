@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newRestoreDrillCommand(r *restoring) *cobra.Command {
+	return &cobra.Command{
+		Use:   "drill",
+		Short: "Restore into a shadow beside what lives, verify and time it, and remove it",
+		Long: "Does all of a restore under another prefix in the same Redis, so that how long one takes is a measured number. What lives is not\n" +
+			"touched. It takes as much of Redis' memory again.",
+		Args: noArguments,
+		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
+			plan := at.newPlan(r)
+			defer plan.Close()
+			done, err := plan.Drill(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			for _, d := range done.Differences[:min(len(done.Differences), mostShown)] {
+				fmt.Fprintln(out, "different  "+d)
+			}
+			total := done.Phases + done.Verify
+			fmt.Fprintf(out, "%d units: written in %v, verified in %v; a restore takes about %v, beside draining\n", done.Units,
+				done.Phases.Round(time.Millisecond), done.Verify.Round(time.Millisecond), total.Round(time.Millisecond))
+			fmt.Fprintf(out, "the shadow, %d keys, is removed; nothing else was written\n", done.Keys)
+			if len(done.Differences) > 0 {
+				return codeError{fmt.Errorf("%d differences: SQL may have gone on in between, while events are decided", len(done.Differences)), exitDifferent}
+			}
+			return nil
+		}),
+	}
+}

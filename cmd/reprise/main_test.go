@@ -53,8 +53,14 @@ type logLine struct {
 // startProxy starts a proxy in a directory and waits until it listens.
 func startProxy(t *testing.T, dir string, environ []string, args ...string) *proxyProcess {
 	t.Helper()
+	return startServing(t, dir, environ, append([]string{"proxy", "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}, args...)...)
+}
+
+// startServing starts a command line that serves, and waits until it listens.
+func startServing(t *testing.T, dir string, environ []string, args ...string) *proxyProcess {
+	t.Helper()
 	p := &proxyProcess{t: t, log: make(chan logLine, 10000), ended: make(chan struct{})}
-	p.cmd = exec.Command(os.Args[0], append([]string{"proxy", "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}, args...)...)
+	p.cmd = exec.Command(os.Args[0], args...)
 	p.cmd.Dir, p.cmd.Env = dir, append([]string{beMain + "=1", "PATH=" + os.Getenv("PATH")}, environ...)
 	out, err := p.cmd.StderrPipe()
 	if err != nil {

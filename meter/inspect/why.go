@@ -58,8 +58,10 @@ func (i *Inspector) observe(ctx context.Context, u unit, days []meter.Day) (*met
 
 func causeOf(err error) Cause {
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrLost):
-		return Cause{StoreLost, fmt.Sprintf("Redis has lost what it had, or was never hydrated: %s", hydrateNext)}
+	case errors.Is(err, fs.ErrNotExist):
+		return Cause{StoreLost, "Redis was never hydrated, or has lost everything: " + hydrateNext}
+	case errors.Is(err, store.ErrLost):
+		return Cause{StoreLost, err.Error()}
 	case err == nil:
 		return Cause{StoreUnavailable, "Redis was not opened"}
 	}

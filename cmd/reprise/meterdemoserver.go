@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"fmt"
 	"net"
 	"net/url"
@@ -116,13 +117,8 @@ func startDemoRedis(ctx context.Context, dir string) (*server, error) {
 	return s, err
 }
 
-// mariadbUsers leaves one user, with a password. The lines are read when the data folder is made.
-const mariadbUsers = `DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';
-FLUSH PRIVILEGES;
-CREATE DATABASE meter;
-CREATE USER meter@'%%' IDENTIFIED BY '%s';
-GRANT ALL PRIVILEGES ON meter.* TO meter@'%%';
-`
+//go:embed meterdemo.sql
+var mariadbUsers string
 
 func startDemoMariaDB(ctx context.Context, dir string) (*server, error) {
 	program, err := findProgram("mariadbd", "mariadb-server")
@@ -138,7 +134,7 @@ func startDemoMariaDB(ctx context.Context, dir string) (*server, error) {
 		return nil, err
 	}
 	password, data, users := rand.Text(), filepath.Join(dir, "mariadb"), filepath.Join(dir, "users.sql")
-	if err := os.WriteFile(users, []byte(fmt.Sprintf(mariadbUsers, password)), 0o600); err != nil {
+	if err := os.WriteFile(users, []byte(strings.ReplaceAll(mariadbUsers, "PASSWORD", password)), 0o600); err != nil {
 		return nil, err
 	}
 	var printed bytes.Buffer

@@ -66,6 +66,13 @@ func TestContract(t *testing.T) {
 			variables[k.Variable()] = true
 		}
 	}
+	meterKeys := names{}
+	for _, k := range config.MeterKeys() {
+		meterKeys[k.Name], variables[k.Variable()] = true, true
+		if k.Flag {
+			flags["--"+k.FlagName()] = true
+		}
+	}
 	delete(flags, "--book") // of the demonstration's hidden service
 	schema, err := tableNames(root)
 	if err != nil {
@@ -80,6 +87,7 @@ func TestContract(t *testing.T) {
 	for under, want := range map[string]names{
 		"Flags": flags, "Variables": variables, "Configuration keys": keys, "Tables": schema,
 		"Problem types": problems, "Headers": constants(packages, "httpguard", "Header"),
+		"Meter problem types": constants(packages, "meter/meterhttp", "Problem"), "Meter configuration keys": meterKeys,
 		"Metrics": metricNames(packages), "Paths": paths, "Outcomes": constants(packages, "httpguard", "Outcome"),
 	} {
 		for _, name := range slices.Sorted(maps.Keys(want)) {

@@ -70,6 +70,7 @@ func newRootCommand(p process) *cobra.Command {
 		newStoreCommand(p),
 		newMeterCommand(p),
 		newRestoreCommand(p),
+		newServeCommand(p),
 		newConfigCommand(p),
 		newVersionCommand(),
 	)

@@ -1,0 +1,256 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/restore"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Restores answers below /v1/restores. Make one with [NewRestores].
+type Restores struct {
+	sessions *restore.Sessions
+	runner   *restore.Runner
+	plan     string
+	log      *slog.Logger
+	life     context.Context
+	working  chan struct{} // holds one while this process works
+}
+
+// NewRestores returns the API of a plan. What it begins it works on until life ends; the sessions stay the caller's.
+func NewRestores(life context.Context, sessions *restore.Sessions, runner *restore.Runner, plan string, log *slog.Logger) *Restores {
+	return &Restores{sessions, runner, plan, log, life, make(chan struct{}, 1)}
+}
+
+// Types of problems, without the prefix of package httpguard.
+const (
+	ProblemRequestMalformed = "request-malformed"
+	ProblemNotFound         = "not-found"
+	ProblemRestoreRunning   = "restore-running"  // another process manages one
+	ProblemRestoreComplete  = "restore-complete" // nothing is known to be lost since
+	ProblemRestoreRefused   = "restore-refused"  // another configuration, or a time that cannot be
+	ProblemRestoreOver      = "restore-over"     // the session is over
+)
+
+// maxBody is how large a request may be.
+const maxBody = 64 << 10
+
+// Handler returns what answers. Methods that a path does not have are answered by 405.
+func (a *Restores) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/restores", a.start)
+	mux.HandleFunc("GET /v1/restores/{id}", a.get)
+	mux.HandleFunc("POST /v1/restores/{id}", a.change)
+	mux.HandleFunc("GET /v1/restores/{id}/findings", a.findings)
+	return mux
+}
+
+// asked is the body of a request that begins a restore.
+type asked struct {
+	Plan        string    `json:"plan"`
+	FailureTime time.Time `json:"failure_time"`
+	Who         string    `json:"who"`
+	Why         string    `json:"why"`
+	Rate        int64     `json:"rate"`
+	Again       bool      `json:"again"`
+}
+
+func (a *Restores) start(w http.ResponseWriter, r *http.Request) {
+	var body asked
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&body); err != nil && !errors.Is(err, io.EOF) {
+		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "The body is not a restore: "+err.Error())
+		return
+	}
+	if body.Plan != "" && body.Plan != a.plan {
+		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "There is no such plan; the one that there is is "+a.plan+".")
+		return
+	}
+	if body.Who == "" || body.Why == "" {
+		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "A restore keeps traffic out: say who wants it, in `who`, and why, in `why`. Both are kept.")
+		return
+	}
+	session, resumed, err := a.runner.Start(r.Context(), restore.Request{FailedAt: body.FailureTime, Who: body.Who, Why: body.Why, Rate: body.Rate, Again: body.Again})
+	if err != nil {
+		a.refuse(w, err)
+		return
+	}
+	a.work()
+	w.Header().Set("Location", "/v1/restores/"+strconv.FormatInt(session.ID, 10))
+	answer(w, http.StatusAccepted, map[string]any{"id": session.ID, "resumed": resumed, "state": session.State})
+}
+
+// work works on the live session, once at a time.
+func (a *Restores) work() {
+	select {
+	case a.working <- struct{}{}:
+	default:
+		return
+	}
+	go func() {
+		defer func() { <-a.working }()
+		if session, err := a.runner.Work(a.life); err != nil && a.life.Err() == nil {
+			a.log.Error("reprise: a restore does not go on", "session", session.ID, "error", err)
+		}
+	}()
+}
+
+// session returns the one that a path names.
+func (a *Restores) session(w http.ResponseWriter, r *http.Request, id string) (restore.Session, bool) {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		fail(w, http.StatusNotFound, ProblemNotFound, "Restores have numbers.")
+		return restore.Session{}, false
+	}
+	session, err := a.sessions.Session(r.Context(), number)
+	if err != nil {
+		a.refuse(w, err)
+		return session, false
+	}
+	return session, true
+}
+
+func (a *Restores) get(w http.ResponseWriter, r *http.Request) {
+	session, ok := a.session(w, r, r.PathValue("id"))
+	if !ok {
+		return
+	}
+	progress, err := a.sessions.Progress(r.Context(), session.ID)
+	if err != nil {
+		a.refuse(w, err)
+		return
+	}
+	answer(w, http.StatusOK, progress)
+}
+
+// change is POST /v1/restores/ID:pause, :resume and :cancel.
+func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
+	id, verb, _ := strings.Cut(r.PathValue("id"), ":")
+	session, ok := a.session(w, r, id)
+	if !ok {
+		return
+	}
+	last, err := a.sessions.Last(r.Context(), a.plan)
+	if err == nil && last.ID != session.ID {
+		fail(w, http.StatusConflict, ProblemRestoreOver, "This restore is over.")
+		return
+	}
+	who, why := r.URL.Query().Get("who"), r.URL.Query().Get("why")
+	if who == "" || why == "" {
+		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "Say who does it and why, as ?who=NAME&why=TEXT: it is kept.")
+		return
+	}
+	switch verb {
+	case "pause":
+		err = a.runner.Pause(r.Context(), who, why)
+	case "resume":
+		err = a.runner.Resume(r.Context(), who, why)
+		a.work()
+	case "cancel":
+		err = a.runner.Cancel(r.Context(), who, why)
+	default:
+		fail(w, http.StatusNotFound, ProblemNotFound, "What can be done is :pause, :resume and :cancel.")
+		return
+	}
+	if err != nil {
+		a.refuse(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// findingsAtOnce is how many are read at once.
+const findingsAtOnce = 1000
+
+// findings writes what verification has found, a line of JSON each.
+func (a *Restores) findings(w http.ResponseWriter, r *http.Request) {
+	session, ok := a.session(w, r, r.PathValue("id"))
+	if !ok {
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	encoder := json.NewEncoder(w)
+	for after := int64(0); ; {
+		found, err := a.sessions.Findings(r.Context(), session.ID, after, findingsAtOnce)
+		if err != nil {
+			a.log.Warn("reprise: findings of a restore cannot be read", "session", session.ID, "error", err)
+			panic(http.ErrAbortHandler) // what was sent must not look whole
+		}
+		for _, f := range found {
+			if encoder.Encode(f) != nil {
+				return // the client is gone
+			}
+			after = f.ID
+		}
+		if len(found) < findingsAtOnce {
+			return
+		}
+	}
+}
+
+// refuse answers an error of package restore.
+func (a *Restores) refuse(w http.ResponseWriter, err error) {
+	for _, known := range []struct {
+		err    error
+		status int
+		kind   string
+	}{
+		{restore.ErrRunning, http.StatusConflict, ProblemRestoreRunning},
+		{restore.ErrComplete, http.StatusConflict, ProblemRestoreComplete},
+		{restore.ErrOtherPlan, http.StatusConflict, ProblemRestoreRefused},
+		{restore.ErrFailureTime, http.StatusUnprocessableEntity, ProblemRestoreRefused},
+		{restore.ErrNone, http.StatusNotFound, ProblemNotFound},
+		{restore.ErrOver, http.StatusConflict, ProblemRestoreOver},
+	} {
+		if errors.Is(err, known.err) {
+			fail(w, known.status, known.kind, err.Error())
+			return
+		}
+	}
+	a.log.Warn("reprise: restores cannot be asked", "error", err)
+	status := http.StatusInternalServerError
+	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
+		status = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", "1")
+	}
+	fail(w, status, httpguard.ProblemStoreUnavailable, "A database cannot be asked: ask again.")
+}
+
+// title returns that of a problem of this package.
+func title(kind string) string {
+	switch kind {
+	case ProblemRequestMalformed:
+		return "The request makes no sense"
+	case ProblemNotFound:
+		return "Not found"
+	case ProblemRestoreRunning:
+		return "A restore is running"
+	case ProblemRestoreComplete:
+		return "Already complete, nothing done"
+	case ProblemRestoreRefused:
+		return "The restore is refused"
+	case ProblemRestoreOver:
+		return "The restore is over"
+	}
+	return ""
+}
+
+func fail(w http.ResponseWriter, status int, kind, detail string) {
+	httpguard.WriteProblem(w, httpguard.Problem{Type: kind, Status: status, Title: title(kind), Detail: detail})
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // if the client is gone, nobody is there to be told
+}

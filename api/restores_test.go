@@ -1,0 +1,132 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/api"
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/restore"
+)
+
+// plan restores nothing, into nothing.
+type plan struct{ generation chan string }
+
+func (p plan) Describe() restore.Description {
+	return restore.Description{Name: "toy", Digest: "1", Configuration: "none", Phases: []string{"all"}, Retention: time.Hour}
+}
+
+func (p plan) Generation(context.Context) (string, error) {
+	g := <-p.generation
+	p.generation <- g
+	return g, nil
+}
+
+func (p plan) Renew(_ context.Context, f restore.Fence) error {
+	<-p.generation
+	p.generation <- f.Generation
+	return nil
+}
+
+func (p plan) CloseGate(context.Context, restore.Fence) error  { return nil }
+func (p plan) Drain(context.Context, restore.Fence) error      { return nil }
+func (p plan) WriteFence(context.Context, restore.Fence) error { return nil }
+func (p plan) CleanUp(context.Context, restore.Fence) error    { return nil }
+func (p plan) OpenGate(context.Context, restore.Fence) error   { return nil }
+func (p plan) Abandon(context.Context, restore.Fence) error    { return nil }
+
+func (p plan) Expect(context.Context, int) (int64, error) { return 3, nil }
+
+func (p plan) Targets(context.Context, int, string, int) ([]restore.Target, bool, error) {
+	return []restore.Target{{From: "a", Units: 3}}, true, nil
+}
+
+func (p plan) Split(context.Context, int, restore.Target) ([]restore.Target, error) { return nil, nil }
+
+func (p plan) Apply(context.Context, int, restore.Target, restore.Fence) (restore.Done, error) {
+	return restore.Done{Units: 3}, nil
+}
+
+func (p plan) Verify(context.Context, restore.Target, restore.Fence) (restore.Done, []restore.Finding, error) {
+	return restore.Done{Units: 3}, nil, nil
+}
+
+func (p plan) Correct(context.Context, restore.Finding, restore.Fence) (restore.Correction, error) {
+	return restore.Correction{}, nil
+}
+
+// A restore is begun, runs by itself, and is asked about; what makes no sense is refused with what to do.
+func TestRestores(t *testing.T) {
+	t.Parallel()
+	dsn := servicetest.Postgres(t).Database(t)
+	if _, err := restore.Migrate(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	sessions, err := restore.Open(t.Context(), dsn, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, end := context.WithCancel(t.Context())
+	p := plan{make(chan string, 1)}
+	p.generation <- ""
+	runner := restore.New(sessions, p, restore.Options{Poll: 10 * time.Millisecond})
+	server := httptest.NewServer(api.NewRestores(life, sessions, runner, "toy", slog.New(slog.NewTextHandler(t.Output(), nil))).Handler())
+	t.Cleanup(func() {
+		end()
+		server.Close()
+		_ = sessions.Close() // what works on a session may still use it, and then fails
+	})
+	ask := func(method, path, body string, status int, contains string) string {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != status || !strings.Contains(string(text), contains) {
+			t.Errorf("%s %s %s: %d %s, %v; want %d with %q", method, path, body, response.StatusCode, text, err, status, contains)
+		}
+		return string(text)
+	}
+	ask("POST", "/v1/restores", `{"plan":"another"}`, 400, "request-malformed")
+	ask("POST", "/v1/restores", `{"nonsense":1}`, 400, "request-malformed")
+	ask("POST", "/v1/restores", `{}`, 400, "who")
+	ask("POST", "/v1/restores", fmt.Sprintf(`{"who":"ann","why":"a test","failure_time":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)), 422, "restore-refused")
+	ask("GET", "/v1/restores/1", "", 404, "not-found")
+	ask("GET", "/v1/restores/x", "", 404, "not-found")
+	var begun struct{ ID int64 }
+	if err := json.Unmarshal([]byte(ask("POST", "/v1/restores", `{"plan":"toy","who":"ann","why":"a test"}`, 202, `"state"`)), &begun); err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/v1/restores/%d", begun.ID)
+	ask("POST", path+":stop?who=ann&why=test", "", 404, "not-found")
+	ask("POST", path+":pause", "", 400, "who")
+	deadline, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !strings.Contains(ask("GET", path, "", 200, `"Session"`), `"State":"done"`) {
+		select {
+		case <-again.C:
+		case <-deadline.Done():
+			t.Fatal("the restore does not end")
+		}
+	}
+	ask("POST", "/v1/restores", `{"who":"ann","why":"a test"}`, 409, "restore-complete")
+	ask("POST", path+":pause?who=ann&why=test", "", 409, "restore-over")
+	ask("GET", path+"/findings", "", 200, "")
+	ask("DELETE", path, "", 405, "")
+}

@@ -184,7 +184,8 @@ func (a *Restores) findings(w http.ResponseWriter, r *http.Request) {
 		found, err := a.sessions.Findings(r.Context(), session.ID, after, findingsAtOnce)
 		if err != nil {
 			a.log.Warn("reprise: findings of a restore cannot be read", "session", session.ID, "error", err)
-			panic(http.ErrAbortHandler) // what was sent must not look whole
+			_ = encoder.Encode(map[string]string{"error": "these are not all: ask again"}) // if the client is gone, nobody is there to be told
+			return
 		}
 		for _, f := range found {
 			if encoder.Encode(f) != nil {

@@ -78,6 +78,16 @@ func (c claim) lost() error {
 	return fmt.Errorf("%w: session %d has another epoch than %d, or others have taken the targets", ErrLeaseLost, c.session.ID, c.session.Epoch)
 }
 
+// release gives back what is not marked. That it was taken does not count as an attempt.
+func (s *Sessions) release(ctx context.Context, c claim) error {
+	ids, err := c.ids()
+	if err != nil {
+		return err
+	}
+	_, err = s.db.Do(ctx, s.sql.releaseTargets, ids, c.token)
+	return err
+}
+
 // result is what became of a target.
 type result struct {
 	claimed
@@ -113,12 +123,15 @@ func (r result) form() markForm {
 	return markForm{r.id, r.state, r.done.Units, r.done.Skipped, r.reason, r.again.Microseconds(), r.attempts, len(r.findings)}
 }
 
-// mark notes what became of the targets of a claim. It returns how many of them were not this claim's any more, of which
-// nothing was noted.
+// mark notes what became of the targets of a claim, and gives back those of which nothing is said. It returns how many of them
+// were not this claim's any more, of which nothing was noted.
 func (s *Sessions) mark(ctx context.Context, c claim, worker string, results []result) (late int, err error) {
 	var forms []markForm
+	back := 0
 	for _, r := range results {
 		switch {
+		case r.state == pending:
+			back++
 		case len(r.parts) > 0:
 			ok, err := s.split(ctx, c, worker, r)
 			if err != nil {
@@ -139,18 +152,21 @@ func (s *Sessions) mark(ctx context.Context, c claim, worker string, results []r
 			forms = append(forms, r.form())
 		}
 	}
-	if len(forms) == 0 {
-		return late, nil
+	if len(forms) > 0 {
+		text, err := database.Batch(forms)
+		if err != nil {
+			return late, err
+		}
+		n, err := s.db.Do(ctx, s.sql.markTargets, text, c.token, c.session.Epoch, c.session.Generation)
+		if err != nil {
+			return late, err
+		}
+		late += len(forms) - int(n)
 	}
-	text, err := database.Batch(forms)
-	if err != nil {
-		return late, err
+	if late > 0 || back > 0 { // of an older epoch, for one
+		err = s.release(ctx, c)
 	}
-	n, err := s.db.Do(ctx, s.sql.markTargets, text, c.token, c.session.Epoch, c.session.Generation)
-	if err != nil {
-		return late, err
-	}
-	return late + len(forms) - int(n), nil
+	return late, err
 }
 
 // markFound marks a target together with its findings.

@@ -20,9 +20,9 @@ func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err erro
 	r.done, r.findings, r.reason = Done{}, nil, err.Error()
 	switch {
 	case b.ctx.Err() != nil:
-		r.state, r.attempts, r.reason = pending, t.attempts-1, ""
+		r.state = pending
 	case errors.Is(err, ErrFenced):
-		r.state, r.attempts, r.again = retryable, t.attempts-1, w.options.Poll
+		r.state = pending
 		if failed := w.sessions.unfence(b.ctx, b.claim.session); failed != nil {
 			w.options.Log.Debug("the manager was not told of a missing fence", "session", w.session, "error", failed)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/reprise-dev/reprise/store"
@@ -92,40 +93,53 @@ var errKilled = store.Unavailable(errors.New("the process was killed"))
 // leases behind; another process goes on, and comes to the same end.
 func testKilledAnywhere(t *testing.T, s server) {
 	w := newWorld(t, s)
+	var mu sync.Mutex
 	moments := 0
-	undisturbed := newToy("undisturbed", 12, 4)
+	undisturbed := newToy("undisturbed", 8, 4)
 	undisturbed.wrong = "u00007"
-	r := New(w.sessions(), watched{undisturbed, func(string) error { moments++; return nil }}, options("first"))
+	r := New(w.sessions(), watched{undisturbed, func(string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		moments++
+		return nil
+	}}, options("first"))
 	w.start(r)
 	w.restored(undisturbed, w.work(r))
-	if moments < 60 {
+	if moments < 50 {
 		t.Fatalf("only %d moments: the plan is not called as it should be", moments)
 	}
 	for moment := range moments {
-		p := newToy(fmt.Sprintf("killed-%d", moment), 12, 4)
-		p.wrong = "u00007"
-		where := w.killAt(p, moment)
-		w.sql("UPDATE @restore_sessions SET lease_until = 0 WHERE plan = '" + p.name + "'")
-		w.sql("UPDATE @restore_targets SET available_at = 0 WHERE state IN ('processing', 'retryable')")
-		second := w.runner(p, "second")
-		v, resumed, err := second.Start(w.Context(), request()) // the same command goes on
-		if errors.Is(err, ErrComplete) && where == "" {
-			continue // the moment did not come
-		}
-		w.must(err)
-		if !resumed {
-			t.Fatalf("%s: another session was begun", where)
-		}
-		if v = w.work(second); v.Losses > 0 {
-			t.Errorf("%s: something was taken for lost", where)
-		}
-		w.restored(p, v)
-		if t.Failed() {
-			t.Fatalf("killed %s (moment %d)", where, moment)
-		}
-		if _, err := second.Work(w.Context()); !errors.Is(err, ErrOver) {
-			t.Fatalf("working again after the end: %v", err)
-		}
+		t.Run(fmt.Sprint(moment), func(t *testing.T) {
+			t.Parallel()
+			w := &world{t, w.server, w.dsn}
+			w.goesOnAfter(moment)
+		})
+	}
+}
+
+func (w *world) goesOnAfter(moment int) {
+	w.Helper()
+	p := newToy(fmt.Sprintf("killed-%d", moment), 8, 4)
+	p.wrong = "u00007"
+	where := w.killAt(p, moment)
+	w.Logf("killed %s", where)
+	w.sql("UPDATE @restore_sessions SET lease_until = 0 WHERE plan = '" + p.name + "'")
+	w.sql("UPDATE @restore_targets SET available_at = 0 WHERE state IN ('processing', 'retryable') AND session IN (SELECT id FROM @restore_sessions WHERE plan = '" + p.name + "')")
+	second := w.runner(p, "second")
+	v, resumed, err := second.Start(w.Context(), request()) // the same command goes on
+	if errors.Is(err, ErrComplete) && where == "" {
+		return // it came to its end before that moment
+	}
+	w.must(err)
+	if !resumed {
+		w.Fatal("another session was begun")
+	}
+	if v = w.work(second); v.Losses > 0 {
+		w.Error("something was taken for lost")
+	}
+	w.restored(p, v)
+	if _, err := second.Work(w.Context()); !errors.Is(err, ErrOver) {
+		w.Fatalf("working again after the end: %v", err)
 	}
 }
 
@@ -138,11 +152,10 @@ func (w *world) killAt(p *toy, moment int) (where string) {
 	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()
 	n := 0
-	died := make(chan struct{})
-	var mu = make(chan struct{}, 1)
+	var mu sync.Mutex
 	r := New(sessions, watched{p, func(at string) error {
-		mu <- struct{}{}
-		defer func() { <-mu }()
+		mu.Lock()
+		defer mu.Unlock()
 		n++
 		switch {
 		case n-1 < moment:
@@ -151,7 +164,6 @@ func (w *world) killAt(p *toy, moment int) (where string) {
 			where = at
 			_ = sessions.Close() // whatever it still tries reaches nobody
 			cancel()
-			close(died)
 		}
 		return errKilled
 	}}, options("first"))

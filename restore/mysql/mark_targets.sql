@@ -4,4 +4,4 @@ UPDATE JSON_TABLE($1, '$[*]' COLUMNS (i BIGINT PATH '$.i', s VARCHAR(16) PATH '$
     a INT PATH '$.a', f BIGINT PATH '$.f')) AS r STRAIGHT_JOIN restore_targets t ON t.id = r.i STRAIGHT_JOIN restore_sessions s ON s.id = t.session
 SET t.state = r.s, t.units_done = r.n, t.units_skipped = r.k, t.reason = r.w, t.available_at = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6)) + r.b, t.attempts = r.a,
     t.found = r.f, t.worker = '', t.token = '', t.generation = $4, t.settled_at = TIMESTAMPDIFF(MICROSECOND, '1970-01-01', SYSDATE(6))
-WHERE TRUE AND t.token = $2 AND t.state = 'processing' AND s.epoch = $3 AND s.generation = $4
+WHERE t.token = $2 AND t.state = 'processing' AND s.epoch = $3 AND s.generation = $4

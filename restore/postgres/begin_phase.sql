@@ -1,2 +1,2 @@
 -- $1 session, $2 phase.
-UPDATE reprise.restore_phases SET started_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, finished_at = 0 WHERE session = $1 AND phase = $2 AND (started_at = 0 OR finished_at > 0)
+UPDATE reprise.restore_phases SET started_at = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, finished_at = 0 WHERE session = $1 AND phase = $2

@@ -19,7 +19,7 @@ type engine interface {
 	// fmt.Stringer returns the DSN as a person may see it.
 	fmt.Stringer
 	// connect returns a pool whose sessions are as the statements need them.
-	connect(Options) (*sql.DB, error)
+	connect(Options, *own) (*sql.DB, error)
 	// folder is where the statements of the engine are.
 	folder() string
 	// here makes the engine's files those of the DSN's schema.
@@ -89,13 +89,13 @@ var ownFiles embed.FS
 
 // own are the statements that every kit needs.
 type own struct {
-	lockSchema, unlockSchema, schemaVersion, schemaExists, createSchema, now Statement
+	lockSchema, unlockSchema, schemaVersion, schemaExists, createSchema, session, explain, now Statement
 }
 
 func (o *own) named() map[string]*Statement {
 	return map[string]*Statement{
 		"lock_schema": &o.lockSchema, "unlock_schema": &o.unlockSchema, "schema_version": &o.schemaVersion,
-		"schema_exists": &o.schemaExists, "create_schema": &o.createSchema, "now": &o.now,
+		"schema_exists": &o.schemaExists, "create_schema": &o.createSchema, "session": &o.session, "explain": &o.explain, "now": &o.now,
 	}
 }
 

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,24 +38,44 @@ const (
 	noTable        = 1146
 )
 
-func (m mariadb) connect(Options) (*sql.DB, error) {
+func (m mariadb) connect(o Options, q *own) (*sql.DB, error) {
 	config, err := m.Config()
 	if err != nil {
 		return nil, err
 	}
 	config.InterpolateParams = true // one round trip a statement, and no prepared statement to forget
 	config.MultiStatements = false
-	config.Params = map[string]string{
-		"sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "time_zone": "'+00:00'",
-		"innodb_lock_wait_timeout": "10",
-	}
-	connector, err := mysql.NewConnector(config)
+	inner, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, fmt.Errorf("the DSN: %w", err)
 	}
-	db := sql.OpenDB(connector)
+	// The driver takes no argument in what MySQL reads as a comment.
+	session := strings.Replace(q.session.text, "?", strconv.FormatInt(o.Timeout.Milliseconds(), 10), 1)
+	db := sql.OpenDB(connector{inner, session})
 	db.SetConnMaxIdleTime(30 * time.Second) // before the server ends it
 	return db, nil
+}
+
+// connector makes connections that are as the statements need them.
+type connector struct {
+	driver.Connector
+	session string
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.New("the driver cannot execute a statement")
+	if e, ok := conn.(driver.ExecerContext); ok {
+		_, err = e.ExecContext(ctx, c.session, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 func (mariadb) folder() string { return "mysql" }

@@ -30,8 +30,8 @@ type Kit struct {
 type Options struct {
 	// MaxConns is how many connections there are at most; 0 is 16.
 	MaxConns int
-	// Timeout is how long PostgreSQL waits for this process in the middle of a transaction, before it frees
-	// what that holds; 0 is 30 s. Callers wait as long as their contexts say.
+	// Timeout is how long a server waits for this process in the middle of a transaction, before it frees what
+	// that holds; 0 is 30 s, and MySQL waits a minute. Callers wait as long as their contexts say.
 	Timeout time.Duration
 }
 
@@ -84,7 +84,7 @@ func connect(dsn string, kit Kit, options Options) (*DB, error) {
 	if err := load(engine, kit.Files, kit.Statements, strings.NewReplacer()); err != nil {
 		return nil, err
 	}
-	if d.db, err = engine.connect(options); err != nil {
+	if d.db, err = engine.connect(options, &d.sql); err != nil {
 		return nil, err
 	}
 	d.db.SetMaxOpenConns(options.MaxConns)

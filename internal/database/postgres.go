@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -24,7 +25,7 @@ type postgres struct{ dsn.Postgres }
 // oldestPostgres is its server_version_num.
 const oldestPostgres = 140000
 
-func (p postgres) connect(o Options) (*sql.DB, error) {
+func (p postgres) connect(o Options, q *own) (*sql.DB, error) {
 	config, err := p.Config()
 	if err != nil {
 		return nil, err
@@ -33,20 +34,20 @@ func (p postgres) connect(o Options) (*sql.DB, error) {
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "reprise"
 	}
-	if p.Bouncer {
+	if p.Bouncer { // nothing may be left behind in a session
 		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	} else {
-		// Plans are made once and used again when tables have grown: only indexes may serve them. What would
-		// be lost with the session is set in it.
-		for _, way := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"} {
-			c.RuntimeParams[way] = "off"
-		}
-		c.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(o.Timeout.Milliseconds())
+		return stdlib.OpenDB(*c), nil
 	}
-	return stdlib.OpenDB(*c), nil
+	return stdlib.OpenDB(*c, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, q.session.text, strconv.FormatInt(o.Timeout.Milliseconds(), 10))
+		return err
+	})), nil
 }
 
-func (postgres) folder() string { return "postgres" }
+// postgresFolder is where its statements are.
+const postgresFolder = "postgres"
+
+func (postgres) folder() string { return postgresFolder }
 
 func (p postgres) here(files fs.FS) fs.FS { return schemaFiles{files, p.Schema} }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -56,7 +57,7 @@ func (l *Ledger) Audit(ctx context.Context, r Range) (a Audit, err error) {
 	lineFrom, lineTo := r.part(lineTag)
 	familyFrom, familyTo := r.part(familyTag)
 	units := []any{lineFrom, lineTo, familyFrom, familyTo}
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		a = Audit{
 			map[meter.TotalKey]Recount{}, map[meter.TotalKey]meter.Sums{},
 			map[meter.SnapshotKey]Recount{}, map[meter.SnapshotKey]meter.Sums{}, map[Account]Allowances{},
@@ -66,7 +67,7 @@ func (l *Ledger) Audit(ctx context.Context, r Range) (a Audit, err error) {
 	return a, err
 }
 
-func (l *Ledger) audit(tx *transaction, units []any, a *Audit) error {
+func (l *Ledger) audit(tx *database.Tx, units []any, a *Audit) error {
 	var t meter.TotalKey
 	var m meter.SnapshotKey
 	if err := eachRecount(tx, l.sql.auditUsage, units, []any{&t.Line, &t.Day, &t.App, &t.Family, &t.Month}, func(r Recount) { a.Usage[t] = r }); err != nil {
@@ -85,7 +86,7 @@ func (l *Ledger) audit(tx *transaction, units []any, a *Audit) error {
 	}
 	var account Account
 	var individual, qos, shared string
-	return tx.each(l.sql.auditGrants, units, []any{&account.Owner, &account.Month, &individual, &qos, &shared}, func() (err error) {
+	return tx.Each(l.sql.auditGrants, units, []any{&account.Owner, &account.Month, &individual, &qos, &shared}, func() (err error) {
 		var sum Allowances
 		for _, part := range []struct {
 			text string
@@ -100,9 +101,9 @@ func (l *Ledger) audit(tx *transaction, units []any, a *Audit) error {
 	})
 }
 
-func eachRecount(tx *transaction, s statement, arguments, key []any, do func(Recount)) error {
+func eachRecount(tx *database.Tx, s database.Statement, arguments, key []any, do func(Recount)) error {
 	var all, folded sumsText
-	return tx.each(s, arguments, append(append(key, all.columns()...), folded.columns()...), func() (err error) {
+	return tx.Each(s, arguments, append(append(key, all.columns()...), folded.columns()...), func() (err error) {
 		var r Recount
 		if r.All, err = all.sums(); err == nil {
 			r.Folded, err = folded.sums()

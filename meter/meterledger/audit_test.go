@@ -1,11 +1,18 @@
 package meterledger
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/internal/servicetest"
 )
 
@@ -21,7 +28,7 @@ func TestAuditFinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := filled(t, c.dsn)
+			l, db := filled(t, c.dsn), bare(t, c.dsn)
 			for _, harm := range []struct{ do, undo, want string }{
 				{"UPDATE %smeter_daily_app_total SET individual = individual + 1 WHERE line = 'line-3' AND app = 'app-2'", "UPDATE %smeter_daily_app_total SET individual = individual - 1 WHERE line = 'line-3' AND app = 'app-2'", "meter_daily_app_total, line line-3"},
 				{"UPDATE %smeter_daily_app_total SET events = events + 1 WHERE line = 'line-3' AND app = 'app-2'", "UPDATE %smeter_daily_app_total SET events = events - 1 WHERE line = 'line-3' AND app = 'app-2'", "meter_daily_app_total, line line-3"},
@@ -31,11 +38,11 @@ func TestAuditFinds(t *testing.T) {
 				{"UPDATE %smeter_done SET fold = NULL WHERE line = 'line-299'", "UPDATE %smeter_done SET fold = 1 WHERE line = 'line-299'", "meter_monthly_snapshot, line line-299"},
 				{"UPDATE %smeter_grants SET individual = 1 WHERE line = 'line-6'", "UPDATE %smeter_grants SET individual = 100 WHERE line = 'line-6'", "meter_grants, l:line-6"},
 			} {
-				l.execute(t, harm.do, c.schema)
+				execute(t, db, harm.do, c.schema)
 				if found := l.differences(t); !strings.Contains(found, harm.want) {
 					t.Errorf("%s: %q", harm.do, found)
 				}
-				l.execute(t, harm.undo, c.schema)
+				execute(t, db, harm.undo, c.schema)
 				if found := l.differences(t); found != "" {
 					t.Fatalf("%s: %s", harm.undo, found)
 				}
@@ -44,15 +51,44 @@ func TestAuditFinds(t *testing.T) {
 	}
 }
 
-func (l *Ledger) execute(t *testing.T, form, schema string) {
+// execute harms the tables.
+func execute(t *testing.T, db *sql.DB, form, schema string) {
 	t.Helper()
-	result, err := l.db.ExecContext(t.Context(), fmt.Sprintf(form, schema))
+	result, err := db.ExecContext(t.Context(), fmt.Sprintf(form, schema))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n, err := result.RowsAffected(); n == 0 || err != nil {
 		t.Fatalf("%s harmed nothing: %v", form, err)
 	}
+}
+
+// bare returns a pool of the database without the ledger.
+func bare(t *testing.T, text string) *sql.DB {
+	t.Helper()
+	var connector driver.Connector
+	if p, err := dsn.ParsePostgres(text); err == nil {
+		config, err := p.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		connector = stdlib.GetConnector(*config.ConnConfig)
+	} else {
+		m, err := dsn.ParseMySQL(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := m.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if connector, err = mysql.NewConnector(config); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 func (l *Ledger) differences(t *testing.T) string {
@@ -74,29 +110,18 @@ func (l *Ledger) differences(t *testing.T) string {
 	return found
 }
 
-// Both servers have the same statements, each of them is used, and a schema's name is put into all of them.
+// Both servers have the same statements, and each of them is used.
 func TestStatements(t *testing.T) {
 	t.Parallel()
-	for _, dsn := range []string{"postgres://h/db?schema=other", "mysql://u@h/db"} {
-		e, err := parse(dsn)
-		if err != nil {
-			t.Fatal(err)
+	named := new(queries).named()
+	for _, server := range []string{"postgres", "mysql"} {
+		all, err := fs.Glob(files, server+"/*.sql")
+		if err != nil || len(all) != len(named) {
+			t.Errorf("%s: %d files, and %d statements: %v", server, len(all), len(named), err)
 		}
-		q, err := newQueries(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		named := q.named()
-		files, err := fs.Glob(e.files(), "*.sql")
-		if err != nil || len(files) != len(named) {
-			t.Errorf("%s: %d files, and %d statements: %v", dsn, len(files), len(named), err)
-		}
-		for _, file := range files {
-			s := named[strings.TrimSuffix(file, ".sql")]
-			if s == nil {
-				t.Errorf("%s: %s is not used", dsn, file)
-			} else if s.text == "" || strings.Contains(s.text, "reprise.meter_") && strings.HasPrefix(dsn, "postgres") {
-				t.Errorf("%s: %s is %q", dsn, file, s.text)
+		for _, file := range all {
+			if named[strings.TrimSuffix(path.Base(file), ".sql")] == nil {
+				t.Errorf("%s is not used", file)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -33,7 +34,7 @@ func (l *Ledger) Changes(ctx context.Context, g meter.Generation, owners []strin
 			families = append(families, strings.TrimPrefix(tag, familyTag))
 		}
 	}
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		all, err = l.changesOf(tx, g, lines, families)
 		return err
 	})
@@ -46,19 +47,19 @@ const (
 	familyTag = "f:"
 )
 
-func (l *Ledger) changesOf(tx *transaction, g meter.Generation, lines, families []string) (map[string]Changes, error) {
-	lineText, err := ids(once(lines))
+func (l *Ledger) changesOf(tx *database.Tx, g meter.Generation, lines, families []string) (map[string]Changes, error) {
+	lineText, err := database.IDs(once(lines))
 	if err != nil {
 		return nil, err
 	}
-	familyText, err := ids(once(families))
+	familyText, err := database.IDs(once(families))
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]Changes{}
 	var tag string
 	var c Changes
-	return all, tx.each(l.sql.changes, []any{lineText, familyText, string(g)}, []any{&tag, &c.Count, &c.Highest, &c.Unfolded, &c.Unconfirmed}, func() error {
+	return all, tx.Each(l.sql.changes, []any{lineText, familyText, string(g)}, []any{&tag, &c.Count, &c.Highest, &c.Unfolded, &c.Unconfirmed}, func() error {
 		sum := all[tag]
 		all[tag] = Changes{sum.Count + c.Count, max(sum.Highest, c.Highest), sum.Unfolded + c.Unfolded, sum.Unconfirmed + c.Unconfirmed}
 		return nil

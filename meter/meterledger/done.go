@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -82,7 +83,7 @@ func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []mete
 	var found map[Identity]DoneRow
 	var purged meter.Day
 	all := true // at first it is tried as if none were there
-	err := l.change(ctx, func(tx *transaction) (err error) {
+	err := l.db.Change(ctx, func(tx *database.Tx) (err error) {
 		if purged, err = l.believe(tx, g); err != nil {
 			return err
 		}
@@ -99,9 +100,9 @@ func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []mete
 		if len(missing) == 0 {
 			return nil
 		}
-		added, err := l.engine.appendDone(tx, l.sql.append, g, missing)
+		added, err := l.insertDone(tx, g, missing)
 		if err == nil && added != int64(len(missing)) {
-			all, err = false, errAgain // somebody had added some of them
+			all, err = false, database.ErrAgain // somebody had added some of them
 		}
 		return err
 	})
@@ -174,10 +175,10 @@ func identities(all []Identity) (string, error) {
 	for i, id := range all {
 		forms[i] = identityForm(id)
 	}
-	return batch(forms)
+	return database.Batch(forms)
 }
 
-func (l *Ledger) find(tx *transaction, rows []meter.Row) (map[Identity]DoneRow, error) {
+func (l *Ledger) find(tx *database.Tx, rows []meter.Row) (map[Identity]DoneRow, error) {
 	all := make([]Identity, len(rows))
 	for i, r := range rows {
 		all[i] = identityOf(r.Event)
@@ -185,7 +186,7 @@ func (l *Ledger) find(tx *transaction, rows []meter.Row) (map[Identity]DoneRow, 
 	return l.findIdentities(tx, all)
 }
 
-func (l *Ledger) findIdentities(tx *transaction, all []Identity) (map[Identity]DoneRow, error) {
+func (l *Ledger) findIdentities(tx *database.Tx, all []Identity) (map[Identity]DoneRow, error) {
 	text, err := identities(all)
 	if err != nil {
 		return nil, err
@@ -201,7 +202,7 @@ func (l *Ledger) LookupDone(ctx context.Context, events []Identity) (found map[I
 	if len(events) > MaxBatch {
 		return nil, fmt.Errorf("%d events at once: at most %d are allowed", len(events), MaxBatch)
 	}
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		found, err = l.findIdentities(tx, events)
 		return err
 	})
@@ -209,16 +210,16 @@ func (l *Ledger) LookupDone(ctx context.Context, events []Identity) (found map[I
 }
 
 // eachDone calls do with each row of the done log that a statement returns.
-func (l *Ledger) eachDone(tx *transaction, s statement, arguments []any, do func(DoneRow)) error {
+func (l *Ledger) eachDone(tx *database.Tx, s database.Statement, arguments []any, do func(DoneRow)) error {
 	var r DoneRow
 	var at, recorded int64
 	var why string
 	e, d := &r.Event, &r.Result
-	return tx.each(s, arguments, []any{
+	return tx.Each(s, arguments, []any{
 		&e.Line, &e.ID, &e.App, &e.Bytes, &at, &d.Individual, &d.Shared, &d.QoS, &d.Blocked, &d.Uncounted, &why, &d.Speed,
 		&d.Day, &d.Month, &d.Family, &d.Generation, &d.LineVersion, &d.FamilyVersion, &recorded, &r.Fold,
 	}, func() (err error) {
-		e.At, r.RecordedAt = instant(at), instant(recorded)
+		e.At, r.RecordedAt = database.Instant(at), database.Instant(recorded)
 		if d.Why, err = meter.ParseCauses(why); err != nil {
 			return unreadable(fmt.Sprintf("event %s of line %s in the done log", e.ID, e.Line), err)
 		}

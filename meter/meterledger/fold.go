@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -62,14 +63,14 @@ func (l *Ledger) endFold(ctx context.Context, fold int64) error {
 	if fold == 0 {
 		return nil
 	}
-	return l.change(ctx, func(tx *transaction) error { return tx.run(l.sql.endFold, fold) })
+	return l.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(l.sql.endFold, fold) })
 }
 
 // foldBatch takes in up to size rows of lines from one on, and returns the last line of them. The fold gets its number
 // with its first batch.
 func (l *Ledger) foldBatch(ctx context.Context, fold *int64, from string, through meter.Day, size int) (n int64, last string, err error) {
 	number := *fold
-	err = l.change(ctx, func(tx *transaction) error {
+	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		if err := l.unheld(tx); err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func (l *Ledger) foldBatch(ctx context.Context, fold *int64, from string, throug
 		}
 		last = rows[len(rows)-1].Event.Line
 		if number = *fold; number == 0 {
-			if number, err = l.engine.insert(tx, l.sql.newFold, int64(through)); err != nil {
+			if number, err = tx.Insert(l.sql.newFold, int64(through)); err != nil {
 				return err
 			}
 		}
@@ -99,7 +100,7 @@ func (l *Ledger) foldBatch(ctx context.Context, fold *int64, from string, throug
 }
 
 // stampRows stamps rows, each of which has to be there without a stamp.
-func (l *Ledger) stampRows(tx *transaction, fold int64, rows []meter.Row) error {
+func (l *Ledger) stampRows(tx *database.Tx, fold int64, rows []meter.Row) error {
 	all := make([]Identity, len(rows))
 	for i, r := range rows {
 		all[i] = identityOf(r.Event)
@@ -108,14 +109,14 @@ func (l *Ledger) stampRows(tx *transaction, fold int64, rows []meter.Row) error 
 	if err != nil {
 		return err
 	}
-	stamped, err := tx.exec(l.sql.stamp, text, fold)
+	stamped, err := tx.Exec(l.sql.stamp, text, fold)
 	if err == nil && stamped != int64(len(rows)) {
-		err = fmt.Errorf("%w: %d of %d rows could be stamped", errAgain, stamped, len(rows))
+		err = fmt.Errorf("%w: %d of %d rows could be stamped", database.ErrAgain, stamped, len(rows))
 	}
 	if err != nil {
 		return err
 	}
-	return tx.run(l.sql.countFold, fold, stamped)
+	return tx.Run(l.sql.countFold, fold, stamped)
 }
 
 // sumsForm is a total or a snapshot in a batch. Sums are texts, because they may be larger than a number of JSON.
@@ -150,7 +151,7 @@ type changesForm struct {
 
 // count raises totals, snapshots and the numbers of folded changes by some rows. Each batch is in the order of its
 // keys, so that folds which run at once wait for each other only one way.
-func (l *Ledger) count(tx *transaction, rows []meter.Row) error {
+func (l *Ledger) count(tx *database.Tx, rows []meter.Row) error {
 	folded, err := meter.Fold(rows)
 	if err != nil {
 		return err
@@ -165,14 +166,14 @@ func (l *Ledger) count(tx *transaction, rows []meter.Row) error {
 	slices.SortFunc(totals, compareSums)
 	slices.SortFunc(snapshots, compareSums)
 	for _, step := range []struct {
-		raise statement
+		raise database.Statement
 		rows  any
 	}{{l.sql.raiseTotals, totals}, {l.sql.raiseSnapshots, snapshots}, {l.sql.raiseFolded, changesIn(rows)}} {
-		text, err := batch(step.rows)
+		text, err := database.Batch(step.rows)
 		if err != nil {
 			return err
 		}
-		if err := tx.run(step.raise, text); err != nil {
+		if err := tx.Run(step.raise, text); err != nil {
 			return err
 		}
 	}
@@ -219,12 +220,12 @@ type FoldRun struct {
 
 // Folds returns the latest runs, the latest first.
 func (l *Ledger) Folds(ctx context.Context, limit int) (all []FoldRun, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		var f FoldRun
 		var started, ended int64
 		all = nil
-		return tx.each(l.sql.folds, []any{limit}, []any{&f.Fold, &f.Through, &f.Rows, &started, &ended}, func() error {
-			f.Started, f.Ended = instant(started), instant(ended)
+		return tx.Each(l.sql.folds, []any{limit}, []any{&f.Fold, &f.Through, &f.Rows, &started, &ended}, func() error {
+			f.Started, f.Ended = database.Instant(started), database.Instant(ended)
 			all = append(all, f)
 			return nil
 		})

@@ -4,33 +4,34 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
 // Generation returns the life of the data in Redis that is believed; empty if there was none yet.
 func (l *Ledger) Generation(ctx context.Context) (g meter.Generation, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		g, err = l.current(tx)
 		return err
 	})
 	return g, err
 }
 
-func (l *Ledger) current(tx *transaction) (g meter.Generation, err error) {
+func (l *Ledger) current(tx *database.Tx) (g meter.Generation, err error) {
 	g, _, err = l.belief(tx)
 	return g, err
 }
 
 // belief is the current generation, and the last day of which rows were purged.
-func (l *Ledger) belief(tx *transaction) (g meter.Generation, purged meter.Day, err error) {
-	err = tx.one(l.sql.generation, nil, &g, &purged)
+func (l *Ledger) belief(tx *database.Tx) (g meter.Generation, purged meter.Day, err error) {
+	err = tx.One(l.sql.generation, nil, &g, &purged)
 	return g, purged, err
 }
 
 // believe makes a transaction one of a generation: as long as it runs, no other generation can begin, and no more is
 // purged than up to the day that it returns. An older generation is refused.
-func (l *Ledger) believe(tx *transaction, g meter.Generation) (purged meter.Day, err error) {
-	if err := tx.run(l.sql.shareGeneration); err != nil {
+func (l *Ledger) believe(tx *database.Tx, g meter.Generation) (purged meter.Day, err error) {
+	if err := tx.Run(l.sql.shareGeneration); err != nil {
 		return 0, err
 	}
 	current, purged, err := l.belief(tx)
@@ -50,8 +51,8 @@ func (l *Ledger) NewGeneration(ctx context.Context, seen, next meter.Generation,
 	case who == "" || why == "":
 		return fmt.Errorf("a new generation makes what older processes hold void: say who wants it, and why")
 	}
-	return l.change(ctx, func(tx *transaction) error {
-		if err := tx.run(l.sql.lockGeneration); err != nil {
+	return l.db.Change(ctx, func(tx *database.Tx) error {
+		if err := tx.Run(l.sql.lockGeneration); err != nil {
 			return err
 		}
 		current, err := l.current(tx)
@@ -62,16 +63,16 @@ func (l *Ledger) NewGeneration(ctx context.Context, seen, next meter.Generation,
 			return conflict("the generation is %q, and %q was seen: look again what happened", current, seen)
 		}
 		var used int64
-		if err := tx.one(l.sql.generationUsed, []any{string(next)}, &used); err != nil {
+		if err := tx.One(l.sql.generationUsed, []any{string(next)}, &used); err != nil {
 			return err
 		}
 		if used > 0 {
 			return conflict("%q was a generation before: choose a new one", next)
 		}
-		if err := tx.run(l.sql.addGeneration, string(next), who, why); err != nil {
+		if err := tx.Run(l.sql.addGeneration, string(next), who, why); err != nil {
 			return err
 		}
-		return tx.run(l.sql.setGeneration, string(next), who, why)
+		return tx.Run(l.sql.setGeneration, string(next), who, why)
 	})
 }
 
@@ -90,8 +91,8 @@ func (l *Ledger) ReleaseFolds(ctx context.Context, session string) error {
 }
 
 func (l *Ledger) setHold(ctx context.Context, session, next, why string) error {
-	return l.change(ctx, func(tx *transaction) error {
-		if err := tx.run(l.sql.lockHold); err != nil {
+	return l.db.Change(ctx, func(tx *database.Tx) error {
+		if err := tx.Run(l.sql.lockHold); err != nil {
 			return err
 		}
 		current, err := l.holder(tx)
@@ -101,17 +102,17 @@ func (l *Ledger) setHold(ctx context.Context, session, next, why string) error {
 		case current != "" && current != session:
 			return fmt.Errorf("%w: session %q", ErrHeld, current)
 		}
-		return tx.run(l.sql.setHold, next, why)
+		return tx.Run(l.sql.setHold, next, why)
 	})
 }
 
-func (l *Ledger) holder(tx *transaction) (session string, err error) {
-	return session, tx.one(l.sql.hold, nil, &session)
+func (l *Ledger) holder(tx *database.Tx) (session string, err error) {
+	return session, tx.One(l.sql.hold, nil, &session)
 }
 
 // unheld makes a transaction one beside which no restore can begin, or says which one has.
-func (l *Ledger) unheld(tx *transaction) error {
-	if err := tx.run(l.sql.shareHold); err != nil {
+func (l *Ledger) unheld(tx *database.Tx) error {
+	if err := tx.Run(l.sql.shareHold); err != nil {
 		return err
 	}
 	session, err := l.holder(tx)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -27,7 +28,7 @@ func (l *Ledger) AddGrant(ctx context.Context, g meter.Grant) (already bool, err
 	if err := g.Validate(); err != nil {
 		return false, err
 	}
-	err = l.change(ctx, func(tx *transaction) error {
+	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		already = false
 		if err := l.lockOwner(tx, g); err != nil {
 			return err
@@ -51,7 +52,7 @@ func (l *Ledger) AddGrant(ctx context.Context, g meter.Grant) (already bool, err
 		}
 		added, err := l.insertGrants(tx, []meter.Grant{g})
 		if err == nil && added == 0 {
-			err = errAgain // another owner got a grant of this id
+			err = database.ErrAgain // another owner got a grant of this id
 		}
 		return err
 	})
@@ -67,13 +68,13 @@ func grantsOnly(rows []GrantRow) []meter.Grant {
 }
 
 // lockOwner keeps others from making grants to an owner.
-func (l *Ledger) lockOwner(tx *transaction, g meter.Grant) error {
+func (l *Ledger) lockOwner(tx *database.Tx, g meter.Grant) error {
 	lock, what, id := l.sql.lockLine, "line", g.Line
 	if g.Family != "" {
 		lock, what, id = l.sql.lockFamily, "family", g.Family
 	}
 	var found string
-	if err := tx.one(lock, []any{id}, &found); err != nil {
+	if err := tx.One(lock, []any{id}, &found); err != nil {
 		return err
 	}
 	if found == "" {
@@ -94,7 +95,7 @@ type grantForm struct {
 	Shared     int64       `json:"s"`
 }
 
-func (l *Ledger) insertGrants(tx *transaction, grants []meter.Grant) (int64, error) {
+func (l *Ledger) insertGrants(tx *database.Tx, grants []meter.Grant) (int64, error) {
 	if len(grants) == 0 {
 		return 0, nil
 	}
@@ -102,20 +103,20 @@ func (l *Ledger) insertGrants(tx *transaction, grants []meter.Grant) (int64, err
 	for i, g := range grants {
 		forms[i] = grantForm{g.ID, g.Kind.String(), g.Line, g.Family, g.Month, g.Individual, g.QoS, g.Shared}
 	}
-	text, err := batch(forms)
+	text, err := database.Batch(forms)
 	if err != nil {
 		return 0, err
 	}
-	return tx.exec(l.sql.addGrants, text)
+	return tx.Exec(l.sql.addGrants, text)
 }
 
-func (l *Ledger) grantOf(tx *transaction, id string) ([]GrantRow, error) {
+func (l *Ledger) grantOf(tx *database.Tx, id string) ([]GrantRow, error) {
 	return l.grantsOf(tx, l.sql.grant, id)
 }
 
 // Grant returns a grant by its id. One that is not there is [ErrUnknown].
 func (l *Ledger) Grant(ctx context.Context, id string) (g GrantRow, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		rows, err := l.grantOf(tx, id)
 		if err == nil && len(rows) == 0 {
 			err = unknown("grant", id)
@@ -129,17 +130,17 @@ func (l *Ledger) Grant(ctx context.Context, id string) (g GrantRow, err error) {
 }
 
 // grantsOf reads the grants that a statement returns.
-func (l *Ledger) grantsOf(tx *transaction, s statement, arguments ...any) (all []GrantRow, err error) {
+func (l *Ledger) grantsOf(tx *database.Tx, s database.Statement, arguments ...any) (all []GrantRow, err error) {
 	var g GrantRow
 	var kind string
 	var made int64
-	return all, tx.each(s, arguments, []any{
+	return all, tx.Each(s, arguments, []any{
 		&g.ID, &kind, &g.Line, &g.Family, &g.Month, &g.Individual, &g.QoS, &g.Shared, &made, &g.Generation, &g.Version,
 	}, func() (err error) {
 		if g.Kind, err = meter.ParseGrantKind(kind); err != nil {
 			return unreadable("grant "+g.ID+" in meter_grants", err)
 		}
-		g.MadeAt = instant(made)
+		g.MadeAt = database.Instant(made)
 		all = append(all, g)
 		return nil
 	})
@@ -167,19 +168,19 @@ func (l *Ledger) ConfirmGrants(ctx context.Context, g meter.Generation, all []Co
 	for i, c := range all {
 		forms[i], names[i] = form{c.Grant, c.Version}, c.Grant
 	}
-	text, err := batch(forms)
+	text, err := database.Batch(forms)
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	wanted, err := ids(names)
+	wanted, err := database.IDs(names)
 	if err != nil {
 		return err
 	}
-	return l.change(ctx, func(tx *transaction) error {
+	return l.db.Change(ctx, func(tx *database.Tx) error {
 		if _, err := l.believe(tx, g); err != nil {
 			return err
 		}
-		if err := tx.run(l.sql.confirmGrants, text, string(g)); err != nil {
+		if err := tx.Run(l.sql.confirmGrants, text, string(g)); err != nil {
 			return err
 		}
 		rows, err := l.grantsOf(tx, l.sql.grantsByID, wanted)
@@ -206,7 +207,7 @@ func (l *Ledger) ConfirmGrants(ctx context.Context, g meter.Generation, all []Co
 // UnconfirmedGrants returns grants that are not known to be in Redis, in the order of their ids, from the one after a given
 // id on: "" is the beginning. Fewer than limit are the last.
 func (l *Ledger) UnconfirmedGrants(ctx context.Context, after string, limit int) (all []GrantRow, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		all, err = l.grantsOf(tx, l.sql.unconfirmed, after, limit)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -38,36 +39,36 @@ func (l *Ledger) PutInbox(ctx context.Context, events []meter.Event) error {
 		digest := e.Digest()
 		forms[i] = inboxForm{e.Line, e.ID, hex.EncodeToString(digest[:]), string(e.AppendJSON(nil))}
 	}
-	text, err := batch(forms)
+	text, err := database.Batch(forms)
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	return l.change(ctx, func(tx *transaction) error { return tx.run(l.sql.putInbox, text) })
+	return l.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(l.sql.putInbox, text) })
 }
 
 // TakeInbox takes up to limit events for a worker, those first that wait longest. Nobody else gets them before the lease
 // has ended; then they are taken again, unless [Ledger.DoneInbox] was told of them.
 func (l *Ledger) TakeInbox(ctx context.Context, worker string, limit int, lease time.Duration) (all []Taken, err error) {
-	err = l.change(ctx, func(tx *transaction) error {
+	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		all = nil
 		var t Taken
 		var text string
 		var received int64
-		if err := tx.each(l.sql.takeInbox, []any{limit}, []any{&t.Number, &text, &received}, func() (err error) {
+		if err := tx.Each(l.sql.takeInbox, []any{limit}, []any{&t.Number, &text, &received}, func() (err error) {
 			if t.Event, err = meter.DecodeEvent([]byte(text)); err != nil {
 				return unreadable("an event in meter_inbox", err)
 			}
-			t.ReceivedAt = instant(received)
+			t.ReceivedAt = database.Instant(received)
 			all = append(all, t)
 			return nil
 		}); err != nil || len(all) == 0 {
 			return err
 		}
-		numbers, err := batch(numbersOf(all))
+		numbers, err := database.Batch(numbersOf(all))
 		if err != nil {
 			return err
 		}
-		return tx.run(l.sql.leaseInbox, numbers, worker, lease.Microseconds())
+		return tx.Run(l.sql.leaseInbox, numbers, worker, lease.Microseconds())
 	})
 	return all, err
 }
@@ -86,16 +87,16 @@ func (l *Ledger) DoneInbox(ctx context.Context, numbers []int64) error {
 	if len(numbers) == 0 {
 		return nil
 	}
-	text, err := batch(numbers)
+	text, err := database.Batch(numbers)
 	if err != nil {
 		return err
 	}
-	return l.change(ctx, func(tx *transaction) error { return tx.run(l.sql.doneInbox, text) })
+	return l.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(l.sql.doneInbox, text) })
 }
 
 // CountInbox returns how many events wait, and since when the first one does.
 func (l *Ledger) CountInbox(ctx context.Context) (n int64, since time.Time, err error) {
 	var first int64
-	err = l.look(ctx, func(tx *transaction) error { return tx.one(l.sql.countInbox, nil, &n, &first) })
-	return n, instant(first), err
+	err = l.db.Look(ctx, func(tx *database.Tx) error { return tx.One(l.sql.countInbox, nil, &n, &first) })
+	return n, database.Instant(first), err
 }

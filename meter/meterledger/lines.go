@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -30,7 +31,7 @@ func (l *Ledger) Import(ctx context.Context, families []Family, lines []Line, ap
 	if err := checkImport(families, lines, apps); err != nil {
 		return err
 	}
-	return l.change(ctx, func(tx *transaction) error {
+	return l.db.Change(ctx, func(tx *database.Tx) error {
 		for part := range slices.Chunk(families, MaxBatch) { // a message has its limit
 			if err := l.putFamilies(tx, part); err != nil {
 				return err
@@ -41,11 +42,11 @@ func (l *Ledger) Import(ctx context.Context, families []Family, lines []Line, ap
 				return err
 			}
 		}
-		text, err := ids(apps)
+		text, err := database.IDs(apps)
 		if err != nil || len(apps) == 0 {
 			return err
 		}
-		return tx.run(l.sql.putApps, text)
+		return tx.Run(l.sql.putApps, text)
 	})
 }
 
@@ -90,19 +91,19 @@ type planForm struct {
 	Shared     int64  `json:"s"`
 }
 
-func (l *Ledger) putFamilies(tx *transaction, families []Family) error {
+func (l *Ledger) putFamilies(tx *database.Tx, families []Family) error {
 	forms := make([]planForm, len(families))
 	for i, f := range families {
 		forms[i] = planForm{ID: f.ID, Shared: f.Shared}
 	}
-	text, err := batch(forms)
+	text, err := database.Batch(forms)
 	if err != nil || len(forms) == 0 {
 		return err
 	}
-	return tx.run(l.sql.putFamilies, text)
+	return tx.Run(l.sql.putFamilies, text)
 }
 
-func (l *Ledger) putLines(tx *transaction, lines []Line) error {
+func (l *Ledger) putLines(tx *database.Tx, lines []Line) error {
 	forms := make([]planForm, len(lines))
 	wanted := make([]string, len(lines))
 	families := map[string]bool{}
@@ -113,7 +114,7 @@ func (l *Ledger) putLines(tx *transaction, lines []Line) error {
 			families[line.Family] = true
 		}
 	}
-	text, err := batch(forms)
+	text, err := database.Batch(forms)
 	if err != nil || len(forms) == 0 {
 		return err
 	}
@@ -126,10 +127,10 @@ func (l *Ledger) putLines(tx *transaction, lines []Line) error {
 			return unknown("family", family)
 		}
 	}
-	if err := tx.run(l.sql.putLines, text); err != nil {
+	if err := tx.Run(l.sql.putLines, text); err != nil {
 		return err
 	}
-	if err := tx.run(l.sql.putMembers, text); err != nil {
+	if err := tx.Run(l.sql.putMembers, text); err != nil {
 		return err
 	}
 	there, err := l.linesOf(tx, wanted)
@@ -154,21 +155,21 @@ func keys[V any](m map[string]V) []string {
 
 // Lines returns those lines that are in the ledger, with the families that they are in now.
 func (l *Ledger) Lines(ctx context.Context, lines []string) (found map[string]Line, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		found, err = l.linesOf(tx, lines)
 		return err
 	})
 	return found, err
 }
 
-func (l *Ledger) linesOf(tx *transaction, lines []string) (map[string]Line, error) {
-	text, err := ids(lines)
+func (l *Ledger) linesOf(tx *database.Tx, lines []string) (map[string]Line, error) {
+	text, err := database.IDs(lines)
 	if err != nil {
 		return nil, err
 	}
 	var line Line
 	found := map[string]Line{}
-	return found, tx.each(l.sql.lines, []any{text}, []any{&line.ID, &line.Family, &line.Individual, &line.QoS}, func() error {
+	return found, tx.Each(l.sql.lines, []any{text}, []any{&line.ID, &line.Family, &line.Individual, &line.QoS}, func() error {
 		found[line.ID] = line
 		return nil
 	})
@@ -176,21 +177,21 @@ func (l *Ledger) linesOf(tx *transaction, lines []string) (map[string]Line, erro
 
 // Families returns those families that are in the ledger.
 func (l *Ledger) Families(ctx context.Context, families []string) (found map[string]Family, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		found, err = l.familiesOf(tx, families)
 		return err
 	})
 	return found, err
 }
 
-func (l *Ledger) familiesOf(tx *transaction, families []string) (map[string]Family, error) {
-	text, err := ids(families)
+func (l *Ledger) familiesOf(tx *database.Tx, families []string) (map[string]Family, error) {
+	text, err := database.IDs(families)
 	if err != nil {
 		return nil, err
 	}
 	var f Family
 	found := map[string]Family{}
-	return found, tx.each(l.sql.families, []any{text}, []any{&f.ID, &f.Shared}, func() error {
+	return found, tx.Each(l.sql.families, []any{text}, []any{&f.ID, &f.Shared}, func() error {
 		found[f.ID] = f
 		return nil
 	})
@@ -198,10 +199,10 @@ func (l *Ledger) familiesOf(tx *transaction, families []string) (map[string]Fami
 
 // Apps returns all apps.
 func (l *Ledger) Apps(ctx context.Context) (apps []string, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		var app string
 		apps = nil
-		return tx.each(l.sql.apps, nil, []any{&app}, func() error {
+		return tx.Each(l.sql.apps, nil, []any{&app}, func() error {
 			apps = append(apps, app)
 			return nil
 		})
@@ -220,8 +221,8 @@ type Counts struct {
 
 // Counts counts. That takes as long as there are lines.
 func (l *Ledger) Counts(ctx context.Context) (c Counts, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
-		return tx.one(l.sql.counts, nil, &c.Lines, &c.Families, &c.Apps, &c.LoneLines, &c.Unconfirmed, &c.Inbox)
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
+		return tx.One(l.sql.counts, nil, &c.Lines, &c.Families, &c.Apps, &c.LoneLines, &c.Unconfirmed, &c.Inbox)
 	})
 	return c, err
 }
@@ -235,12 +236,12 @@ type Membership struct {
 
 // History returns the families that a line was in, in order.
 func (l *Ledger) History(ctx context.Context, line string) (all []Membership, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		var m Membership
 		var from, until int64
 		all = nil
-		return tx.each(l.sql.history, []any{line}, []any{&m.Family, &from, &until}, func() error {
-			m.From, m.Until = instant(from), instant(until)
+		return tx.Each(l.sql.history, []any{line}, []any{&m.Family, &from, &until}, func() error {
+			m.From, m.Until = database.Instant(from), database.Instant(until)
 			all = append(all, m)
 			return nil
 		})

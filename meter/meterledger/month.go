@@ -3,6 +3,7 @@ package meterledger
 import (
 	"context"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -16,7 +17,7 @@ func (l *Ledger) OpenMonth(ctx context.Context, m meter.Month) (made int64, err 
 		return 0, refusal(meter.BadGrant, "month", "%v is not a month: write yyyyMM", m)
 	}
 	// Lines come first: the grant of a family opens the month for all of them.
-	for _, page := range []statement{l.sql.pageLines, l.sql.pageFamilies} {
+	for _, page := range []database.Statement{l.sql.pageLines, l.sql.pageFamilies} {
 		for after, more := "", true; more; {
 			var n int64
 			if n, after, more, err = l.openPage(ctx, page, after, m); err != nil {
@@ -29,13 +30,13 @@ func (l *Ledger) OpenMonth(ctx context.Context, m meter.Month) (made int64, err 
 }
 
 // openPage opens a month for the owners that come next, under locks of them, and returns the last of them.
-func (l *Ledger) openPage(ctx context.Context, page statement, after string, m meter.Month) (made int64, last string, more bool, err error) {
-	err = l.change(ctx, func(tx *transaction) error {
+func (l *Ledger) openPage(ctx context.Context, page database.Statement, after string, m meter.Month) (made int64, last string, more bool, err error) {
+	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		var plans []meter.Grant
 		var lines, families []string
 		g := meter.Grant{Kind: meter.Monthly, Month: m}
 		last = after
-		if err := tx.each(page, []any{after, monthBatch}, []any{&last, &g.Line, &g.Family, &g.Individual, &g.QoS, &g.Shared}, func() error {
+		if err := tx.Each(page, []any{after, monthBatch}, []any{&last, &g.Line, &g.Family, &g.Individual, &g.QoS, &g.Shared}, func() error {
 			g.ID = monthlyID(g)
 			plans = append(plans, g)
 			if g.Line != "" {
@@ -69,7 +70,7 @@ func (l *Ledger) OpenMonthOf(ctx context.Context, line string, m meter.Month) (i
 	if err := g.Validate(); err != nil {
 		return "", err
 	}
-	err = l.change(ctx, func(tx *transaction) error {
+	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		if err := l.lockOwner(tx, g); err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func (l *Ledger) OpenMonthOf(ctx context.Context, line string, m meter.Month) (i
 }
 
 // makeMonthly adds monthly grants, none of which is there.
-func (l *Ledger) makeMonthly(tx *transaction, missing []meter.Grant) error {
+func (l *Ledger) makeMonthly(tx *database.Tx, missing []meter.Grant) error {
 	made, err := l.insertGrants(tx, missing)
 	if err == nil && made != int64(len(missing)) {
 		err = conflict("grants are there under ids that begin with %q and are to others: look at meter_grants", monthlyPrefix)
@@ -114,7 +115,7 @@ func monthlyID(g meter.Grant) string {
 }
 
 // grantsOfMonth returns the grants of a month by owner.
-func (l *Ledger) grantsOfMonth(tx *transaction, lines, families []string, m meter.Month) (map[string][]meter.Grant, error) {
+func (l *Ledger) grantsOfMonth(tx *database.Tx, lines, families []string, m meter.Month) (map[string][]meter.Grant, error) {
 	rows, err := l.ownersGrants(tx, lines, families, m, m)
 	all := map[string][]meter.Grant{}
 	for _, r := range rows {
@@ -125,12 +126,12 @@ func (l *Ledger) grantsOfMonth(tx *transaction, lines, families []string, m mete
 }
 
 // ownersGrants returns the grants of some months to lines and families.
-func (l *Ledger) ownersGrants(tx *transaction, lines, families []string, from, to meter.Month) ([]GrantRow, error) {
-	lineText, err := ids(lines)
+func (l *Ledger) ownersGrants(tx *database.Tx, lines, families []string, from, to meter.Month) ([]GrantRow, error) {
+	lineText, err := database.IDs(lines)
 	if err != nil {
 		return nil, err
 	}
-	familyText, err := ids(families)
+	familyText, err := database.IDs(families)
 	if err != nil {
 		return nil, err
 	}

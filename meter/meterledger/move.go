@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -22,14 +23,14 @@ type Move struct {
 // [ErrHeld] during a restore, with [ErrOldGeneration] for a Redis that is not the current one, and with
 // [ErrConflict] if the line is in a third family. A repetition does nothing. Nothing is appended meanwhile.
 func (l *Ledger) MoveLine(ctx context.Context, m Move) error {
-	return l.change(ctx, func(tx *transaction) error {
-		if err := tx.run(l.sql.lockGeneration); err != nil {
+	return l.db.Change(ctx, func(tx *database.Tx) error {
+		if err := tx.Run(l.sql.lockGeneration); err != nil {
 			return err
 		}
 		if err := l.unheld(tx); err != nil {
 			return err
 		}
-		if err := tx.run(l.sql.lockLine, m.Line); err != nil {
+		if err := tx.Run(l.sql.lockLine, m.Line); err != nil {
 			return err
 		}
 		lines, err := l.linesOf(tx, []string{m.Line})
@@ -48,14 +49,14 @@ func (l *Ledger) MoveLine(ctx context.Context, m Move) error {
 		if err := l.checkMove(tx, m); err != nil {
 			return err
 		}
-		if err := tx.run(l.sql.endMember, m.Line); err != nil {
+		if err := tx.Run(l.sql.endMember, m.Line); err != nil {
 			return err
 		}
-		return tx.run(l.sql.addMember, m.Line, m.To)
+		return tx.Run(l.sql.addMember, m.Line, m.To)
 	})
 }
 
-func (l *Ledger) checkMove(tx *transaction, m Move) error {
+func (l *Ledger) checkMove(tx *database.Tx, m Move) error {
 	if m.To != "" {
 		families, err := l.familiesOf(tx, []string{m.To})
 		if err != nil {

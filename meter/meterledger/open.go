@@ -2,14 +2,9 @@ package meterledger
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/reprise-dev/reprise/internal/dsn"
-	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/internal/database"
 )
 
 // Options are how a database is used. The zero value is right for most uses.
@@ -23,22 +18,11 @@ type Options struct {
 	Timeout time.Duration
 }
 
-func (o Options) withDefaults() Options {
-	if o.MaxConns <= 0 {
-		o.MaxConns = 16
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
-	}
-	return o
-}
-
 // Ledger is what the meter knows for sure, in a database. Its methods may be called by any number of goroutines
 // and processes at once. Make one with [Open].
 type Ledger struct {
-	db     *sql.DB
-	sql    *queries
-	engine engine
+	db  *database.DB
+	sql *queries
 }
 
 // Open opens the ledger in the database that a DSN names, one of
@@ -54,74 +38,34 @@ func Open(ctx context.Context, dsn string, options Options) (*Ledger, error) {
 			return nil, err
 		}
 	}
-	l, err := connect(dsn, options)
+	l := &Ledger{sql: &queries{}}
+	db, err := database.Open(ctx, dsn, l.sql.kit(), database.Options{MaxConns: options.MaxConns, Timeout: options.Timeout})
 	if err != nil {
 		return nil, err
 	}
-	status, err := l.status(ctx)
-	if err == nil {
-		err = status.check(l.engine)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %v: %w", l.engine, err), l.db.Close())
-	}
+	l.db = db
 	return l, nil
-}
-
-// connect is Open without a look at the schema, and connects to nothing yet.
-func connect(dsn string, options Options) (*Ledger, error) {
-	engine, err := parse(dsn)
-	if err != nil {
-		return nil, err
-	}
-	options = options.withDefaults()
-	l := &Ledger{engine: engine}
-	if l.sql, err = newQueries(engine); err != nil {
-		return nil, err
-	}
-	if l.db, err = engine.connect(options, l.sql); err != nil {
-		return nil, err
-	}
-	l.db.SetMaxOpenConns(options.MaxConns)
-	l.db.SetMaxIdleConns(options.MaxConns)
-	return l, nil
-}
-
-// parse returns the engine of a DSN.
-func parse(text string) (engine, error) {
-	switch scheme, _, _ := strings.Cut(text, ":"); scheme {
-	case "postgres", "postgresql":
-		p, err := dsn.ParsePostgres(text)
-		return postgres{p}, ledgers(err)
-	case "mysql":
-		m, err := dsn.ParseMySQL(text)
-		return mariadb{m}, ledgers(err)
-	default:
-		return nil, fmt.Errorf("the ledger's DSN begins with %q: write postgres://… or mysql://…", scheme)
-	}
-}
-
-func ledgers(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("the ledger: %w", err)
 }
 
 // Close closes the connections. Operations under way fail.
 func (l *Ledger) Close() error { return l.db.Close() }
 
 // Now returns the server's time, by which everything here is stamped and aged.
-func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
-	var now int64
-	err := l.change(ctx, func(tx *transaction) error { return tx.one(l.sql.now, nil, &now) })
-	return instant(now), err
-}
+func (l *Ledger) Now(ctx context.Context) (time.Time, error) { return l.db.Now(ctx) }
 
 // Ping asks whether the server answers.
-func (l *Ledger) Ping(ctx context.Context) error {
-	if err := l.db.PingContext(ctx); err != nil {
-		return store.Unavailable(err)
-	}
-	return nil
+func (l *Ledger) Ping(ctx context.Context) error { return l.db.Ping(ctx) }
+
+// SchemaStatus says which schema a database has.
+type SchemaStatus = database.SchemaStatus
+
+// Migrate brings the ledger's tables in the database that a DSN names up to date, under a lock: processes that do
+// it at the same time do it once. A schema of PostgreSQL that is missing is created. It returns the status after that.
+func Migrate(ctx context.Context, dsn string) (SchemaStatus, error) {
+	return database.Migrate(ctx, dsn, new(queries).kit())
+}
+
+// Status reads the version of the schema and changes nothing.
+func Status(ctx context.Context, dsn string) (SchemaStatus, error) {
+	return database.Status(ctx, dsn, new(queries).kit())
 }

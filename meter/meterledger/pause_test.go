@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/store"
 )
@@ -26,7 +27,7 @@ func TestAStoppedWriterIsNotWaitedFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			began := make(chan error)
-			err = l.change(ctx, func(tx *transaction) error {
+			err = l.db.Change(ctx, func(tx *database.Tx) error {
 				if _, err := l.believe(tx, "a1"); err != nil {
 					return err
 				}
@@ -34,7 +35,7 @@ func TestAStoppedWriterIsNotWaitedFor(t *testing.T) {
 				if err := <-began; err != nil { // the writer does nothing meanwhile
 					return err
 				}
-				return tx.run(l.sql.generation)
+				return tx.Run(l.sql.generation)
 			})
 			if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrIndeterminate) {
 				t.Errorf("the writer went on: %v", err)

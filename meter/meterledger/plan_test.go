@@ -1,13 +1,13 @@
 package meterledger
 
 import (
-	"database/sql"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter"
 )
@@ -15,13 +15,13 @@ import (
 // hot are the statements that look into tables which only grow, with arguments, and the index that has to serve each,
 // as PostgreSQL and MariaDB call it.
 func (l *Ledger) hot() map[string]struct {
-	statement statement
+	statement database.Statement
 	arguments []any
 	indexes   [2]string
 } {
 	lines, events := `["line-1","line-2"]`, `[{"l":"line-1","e":"e-1"}]`
 	return map[string]struct {
-		statement statement
+		statement database.Statement
 		arguments []any
 		indexes   [2]string
 	}{
@@ -62,7 +62,10 @@ func TestPlans(t *testing.T) {
 			t.Parallel()
 			l := filled(t, dsn(t))
 			for name, c := range l.hot() {
-				plan := l.explain(t, i, c.statement, c.arguments)
+				plan, err := l.db.Explain(t.Context(), c.statement, c.arguments...)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if !strings.Contains(plan, c.indexes[i]) {
 					t.Errorf("%s is not served by %s:\n%s", name, c.indexes[i], plan)
 				}
@@ -120,43 +123,4 @@ func filled(t *testing.T, dsn string) *Ledger {
 		}
 	}
 	return l
-}
-
-// explain returns the plan of a statement, a line for each table, on a connection of the ledger.
-func (l *Ledger) explain(t *testing.T, engine int, s statement, arguments []any) string {
-	t.Helper()
-	rows, err := l.db.QueryContext(t.Context(), "EXPLAIN "+s.text, s.arguments(arguments)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var plan strings.Builder
-	for rows.Next() {
-		values, to := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range values {
-			to[i] = &values[i]
-		}
-		if err := rows.Scan(to...); err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range values {
-			switch {
-			case engine == 0:
-				plan.WriteString(v.String)
-			case v.Valid:
-				fmt.Fprintf(&plan, "%s=%s ", columns[i], v.String)
-			default:
-				fmt.Fprintf(&plan, "%s=NULL ", columns[i])
-			}
-		}
-		plan.WriteString("\n")
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return plan.String()
 }

@@ -3,6 +3,7 @@ package meterledger
 import (
 	"context"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -14,23 +15,23 @@ type Policies struct {
 
 // Policies returns the current versions: the global ones, and those of some lines.
 func (l *Ledger) Policies(ctx context.Context, lines []string) (p Policies, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		p, err = l.policiesOf(tx, lines)
 		return err
 	})
 	return p, err
 }
 
-func (l *Ledger) policiesOf(tx *transaction, lines []string) (Policies, error) {
+func (l *Ledger) policiesOf(tx *database.Tx, lines []string) (Policies, error) {
 	all := Policies{Lines: map[string]meter.PolicySet{}}
-	text, err := ids(append([]string{""}, lines...))
+	text, err := database.IDs(append([]string{""}, lines...))
 	if err != nil {
 		return all, err
 	}
 	var line, settings string
 	var id meter.PolicyID
 	var version int64
-	return all, tx.each(l.sql.policies, []any{text}, []any{&line, &id, &version, &settings}, func() error {
+	return all, tx.Each(l.sql.policies, []any{text}, []any{&line, &id, &version, &settings}, func() error {
 		p, err := meter.ParsePolicy(id, version, settings)
 		if err != nil {
 			return unreadable("policy in meter_policies of line "+line, err)
@@ -55,7 +56,7 @@ func (l *Ledger) PutPolicy(ctx context.Context, line string, id meter.PolicyID, 
 	case line != "" && id == meter.Gate:
 		return meter.Policy{}, refusal(meter.WrongType, "policy", "policy 8, the gate, is the same for everybody: leave out the line")
 	}
-	return p, l.change(ctx, func(tx *transaction) error {
+	return p, l.db.Change(ctx, func(tx *database.Tx) error {
 		if line != "" {
 			lines, err := l.linesOf(tx, []string{line})
 			if err != nil {
@@ -67,7 +68,7 @@ func (l *Ledger) PutPolicy(ctx context.Context, line string, id meter.PolicyID, 
 		}
 		var version int64
 		var text, by string
-		if err := tx.one(l.sql.policyVersion, []any{line, int64(id)}, &version, &text, &by); err != nil {
+		if err := tx.One(l.sql.policyVersion, []any{line, int64(id)}, &version, &text, &by); err != nil {
 			return err
 		}
 		switch {
@@ -76,9 +77,9 @@ func (l *Ledger) PutPolicy(ctx context.Context, line string, id meter.PolicyID, 
 		case version != seen:
 			return conflict("policy %v is at version %d, and %d was seen: look at it again", id, version, seen)
 		}
-		added, err := tx.exec(l.sql.addPolicy, line, int64(id), seen+1, p.Text(), who)
+		added, err := tx.Exec(l.sql.addPolicy, line, int64(id), seen+1, p.Text(), who)
 		if err == nil && added == 0 {
-			err = errAgain
+			err = database.ErrAgain
 		}
 		return err
 	})

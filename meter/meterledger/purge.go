@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -28,11 +29,11 @@ func (l *Ledger) PurgeDone(ctx context.Context, p Purge) (removed int64, err err
 	if p.Batch <= 0 {
 		p.Batch = 1000
 	}
-	if err := l.change(ctx, func(tx *transaction) error {
-		if err := tx.run(l.sql.lockGeneration); err != nil {
+	if err := l.db.Change(ctx, func(tx *database.Tx) error {
+		if err := tx.Run(l.sql.lockGeneration); err != nil {
 			return err
 		}
-		return tx.run(l.sql.setPurged, int64(p.Through))
+		return tx.Run(l.sql.setPurged, int64(p.Through))
 	}); err != nil {
 		return 0, err
 	}
@@ -55,10 +56,10 @@ func (l *Ledger) PurgeDone(ctx context.Context, p Purge) (removed int64, err err
 const purgedLines = 1000
 
 func (l *Ledger) linesAfter(ctx context.Context, after string) (lines []string, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		var line string
 		lines = nil
-		return tx.each(l.sql.purgeLines, []any{after, purgedLines}, []any{&line}, func() error {
+		return tx.Each(l.sql.purgeLines, []any{after, purgedLines}, []any{&line}, func() error {
 			lines = append(lines, line)
 			return nil
 		})
@@ -67,15 +68,15 @@ func (l *Ledger) linesAfter(ctx context.Context, after string) (lines []string, 
 }
 
 func (l *Ledger) purgeBatch(ctx context.Context, p Purge, lines []string) (n int64, err error) {
-	text, err := ids(lines)
+	text, err := database.IDs(lines)
 	if err != nil {
 		return 0, err
 	}
-	err = l.change(ctx, func(tx *transaction) error {
+	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		var all []Identity
 		var one Identity
 		n = 0
-		if err := tx.each(l.sql.purgeable, []any{text, p.RecordedBefore.UnixMicro(), int64(p.Through), p.Batch}, []any{&one.Line, &one.Event}, func() error {
+		if err := tx.Each(l.sql.purgeable, []any{text, p.RecordedBefore.UnixMicro(), int64(p.Through), p.Batch}, []any{&one.Line, &one.Event}, func() error {
 			all = append(all, one)
 			return nil
 		}); err != nil || len(all) == 0 {
@@ -86,7 +87,7 @@ func (l *Ledger) purgeBatch(ctx context.Context, p Purge, lines []string) (n int
 			return err
 		}
 		n = int64(len(all)) // another one may have removed some of them: there may be more behind
-		return tx.run(l.sql.purge, events)
+		return tx.Run(l.sql.purge, events)
 	})
 	return n, err
 }

@@ -1,47 +1,46 @@
 package meterledger
 
 import (
-	"fmt"
-	"io/fs"
+	"embed"
+
+	"github.com/reprise-dev/reprise/internal/database"
 )
+
+//go:embed postgres mysql
+var files embed.FS
 
 // queries are the statements of an engine: one file each. Arguments are numbered, and what each file says on
 // top is true of both engines.
 type queries struct {
-	// The schema.
-	lockSchema, unlockSchema, schemaVersion, schemaExists, createSchema statement
-	session, now                                                        statement
 	// Generations, and what waits for a restore.
-	shareGeneration, lockGeneration, generation, setGeneration, generationUsed, addGeneration statement
-	shareHold, lockHold, hold, setHold                                                        statement
+	shareGeneration, lockGeneration, generation, setGeneration, generationUsed, addGeneration database.Statement
+	shareHold, lockHold, hold, setHold                                                        database.Statement
 	// Lines, families, apps.
-	putFamilies, putLines, putMembers, putApps     statement
-	families, lines, apps, counts                  statement
-	endMember, addMember, history                  statement
-	membersIn, familiesIn, nextFamilies, nextLines statement
-	policyVersion, addPolicy, policies             statement
-	lockLine, lockFamily                           statement
-	pageLines, pageFamilies                        statement
-	grant, ownerGrants, addGrants, unconfirmed     statement
-	confirmGrants, grantsByID                      statement
+	putFamilies, putLines, putMembers, putApps     database.Statement
+	families, lines, apps, counts                  database.Statement
+	endMember, addMember, history                  database.Statement
+	membersIn, familiesIn, nextFamilies, nextLines database.Statement
+	policyVersion, addPolicy, policies             database.Statement
+	lockLine, lockFamily                           database.Statement
+	pageLines, pageFamilies                        database.Statement
+	grant, ownerGrants, addGrants, unconfirmed     database.Statement
+	confirmGrants, grantsByID                      database.Statement
 	// The done log.
-	setPurged, purgeLines, purgeable, purge                              statement
-	append, lookUp, changes                                              statement
-	newFold, takeUnfolded, raiseTotals, raiseSnapshots, raiseFolded      statement
-	stamp, countFold, endFold, folds                                     statement
-	lineGrants, familyGrants, lineSnapshots, familySnapshots, lineTotals statement
-	unfolded, recent                                                     statement
+	setPurged, purgeLines, purgeable, purge                              database.Statement
+	append, lookUp, changes                                              database.Statement
+	newFold, takeUnfolded, raiseTotals, raiseSnapshots, raiseFolded      database.Statement
+	stamp, countFold, endFold, folds                                     database.Statement
+	lineGrants, familyGrants, lineSnapshots, familySnapshots, lineTotals database.Statement
+	unfolded, recent                                                     database.Statement
 	// The inbox.
-	putInbox, takeInbox, leaseInbox, doneInbox, countInbox statement
+	putInbox, takeInbox, leaseInbox, doneInbox, countInbox database.Statement
 	// The audit.
-	auditUsage, auditTotals, auditMonths, auditSnapshots, auditGrants statement
+	auditUsage, auditTotals, auditMonths, auditSnapshots, auditGrants database.Statement
 }
 
 // named returns where the statement of each file goes.
-func (q *queries) named() map[string]*statement {
-	return map[string]*statement{
-		"lock_schema": &q.lockSchema, "unlock_schema": &q.unlockSchema, "schema_version": &q.schemaVersion,
-		"schema_exists": &q.schemaExists, "create_schema": &q.createSchema, "session": &q.session, "now": &q.now,
+func (q *queries) named() map[string]*database.Statement {
+	return map[string]*database.Statement{
 		"share_generation": &q.shareGeneration, "lock_generation": &q.lockGeneration, "generation": &q.generation,
 		"set_generation": &q.setGeneration, "generation_used": &q.generationUsed, "add_generation": &q.addGeneration,
 		"share_hold": &q.shareHold, "lock_hold": &q.lockHold, "hold": &q.hold, "set_hold": &q.setHold,
@@ -66,14 +65,10 @@ func (q *queries) named() map[string]*statement {
 	}
 }
 
-func newQueries(e engine) (*queries, error) {
-	q := &queries{}
-	for name, to := range q.named() {
-		text, err := fs.ReadFile(e.files(), name+".sql")
-		if err != nil {
-			return nil, fmt.Errorf("%v: %w", e, err)
-		}
-		to.text, to.order = e.form(withoutComments(string(text)))
-	}
-	return q, nil
+// kit is what the ledger keeps in a database.
+func (q *queries) kit() database.Kit {
+	return database.Kit{Name: "the ledger", Migrate: "reprise migrate up --ledger", Versions: versionsTable, Files: files, Statements: q.named()}
 }
+
+// versionsTable is the table in which migrations are noted.
+const versionsTable = "meter_schema"

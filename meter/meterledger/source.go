@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
 )
 
@@ -42,16 +43,16 @@ func (r Range) part(kind string) (from, to string) {
 
 // Ranges divides all units into ranges of a number of units each, which leave out nothing.
 func (l *Ledger) Ranges(ctx context.Context, units int) (all []Range, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		all = nil
 		r := Range{}
 		for _, kind := range []struct {
 			tag  string
-			next statement
+			next database.Statement
 		}{{familyTag, l.sql.nextFamilies}, {lineTag, l.sql.nextLines}} {
 			for after, more := "", true; more; {
 				more = false
-				if err := tx.each(kind.next, []any{after, 10_000}, []any{&after}, func() error {
+				if err := tx.Each(kind.next, []any{after, 10_000}, []any{&after}, func() error {
 					more = true
 					if r.Units == units {
 						r.To = kind.tag + after
@@ -104,14 +105,14 @@ type Holdings struct {
 
 // Read returns what the ledger holds of a range, all of it at one moment, with a fixed number of statements.
 func (l *Ledger) Read(ctx context.Context, r Range, h Horizon) (held Holdings, err error) {
-	err = l.look(ctx, func(tx *transaction) error {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		held = Holdings{Range: r, Source: meter.Source{Members: map[string]string{}}}
 		return l.read(tx, &held, h)
 	})
 	return held, err
 }
 
-func (l *Ledger) read(tx *transaction, held *Holdings, h Horizon) (err error) {
+func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon) (err error) {
 	s := &held.Source
 	if s.Generation, err = l.current(tx); err != nil {
 		return err
@@ -137,30 +138,30 @@ func (l *Ledger) read(tx *transaction, held *Holdings, h Horizon) (err error) {
 	return err
 }
 
-func (l *Ledger) readUnits(tx *transaction, held *Holdings) error {
+func (l *Ledger) readUnits(tx *database.Tx, held *Holdings) error {
 	lineFrom, lineTo := held.Range.part(lineTag)
 	familyFrom, familyTo := held.Range.part(familyTag)
 	var line, family string
-	if err := tx.each(l.sql.membersIn, []any{lineFrom, lineTo, familyFrom, familyTo}, []any{&line, &family}, func() error {
+	if err := tx.Each(l.sql.membersIn, []any{lineFrom, lineTo, familyFrom, familyTo}, []any{&line, &family}, func() error {
 		held.Source.Members[line] = family
 		return nil
 	}); err != nil {
 		return err
 	}
-	return tx.each(l.sql.familiesIn, []any{familyFrom, familyTo}, []any{&family}, func() error {
+	return tx.Each(l.sql.familiesIn, []any{familyFrom, familyTo}, []any{&family}, func() error {
 		held.Families = append(held.Families, family)
 		return nil
 	})
 }
 
 // foldedOf reads the totals of lines, and the snapshots of lines and of whoever took from families.
-func (l *Ledger) foldedOf(tx *transaction, lines, families []string, h Horizon) (meter.Folded, error) {
+func (l *Ledger) foldedOf(tx *database.Tx, lines, families []string, h Horizon) (meter.Folded, error) {
 	f := meter.Folded{Totals: map[meter.TotalKey]meter.Sums{}, Snapshots: map[meter.SnapshotKey]meter.Sums{}}
-	lineText, err := ids(lines)
+	lineText, err := database.IDs(lines)
 	if err != nil {
 		return f, err
 	}
-	familyText, err := ids(families)
+	familyText, err := database.IDs(families)
 	if err != nil {
 		return f, err
 	}
@@ -174,8 +175,8 @@ func (l *Ledger) foldedOf(tx *transaction, lines, families []string, h Horizon) 
 	return f, l.eachSnapshot(tx, l.sql.familySnapshots, []any{familyText, int64(h.Month)}, keep)
 }
 
-func (l *Ledger) readRows(tx *transaction, held *Holdings, lines []string, h Horizon) error {
-	text, err := ids(lines)
+func (l *Ledger) readRows(tx *database.Tx, held *Holdings, lines []string, h Horizon) error {
+	text, err := database.IDs(lines)
 	if err != nil {
 		return err
 	}
@@ -185,11 +186,10 @@ func (l *Ledger) readRows(tx *transaction, held *Holdings, lines []string, h Hor
 	}); err != nil {
 		return err
 	}
-	var now int64
-	if err := tx.one(l.sql.now, nil, &now); err != nil || h.RecordLife <= 0 {
+	now, err := l.db.NowIn(tx)
+	if err != nil || h.RecordLife <= 0 {
 		return err
 	}
-	since := now - h.RecordLife.Microseconds()
-	held.RecordsSince = instant(since)
-	return l.eachDone(tx, l.sql.recent, []any{text, since}, func(r DoneRow) { held.Folded = append(held.Folded, r) })
+	held.RecordsSince = now.Add(-h.RecordLife)
+	return l.eachDone(tx, l.sql.recent, []any{text, held.RecordsSince.UnixMicro()}, func(r DoneRow) { held.Folded = append(held.Folded, r) })
 }

@@ -1,6 +1,9 @@
 package meterledger
 
-import "github.com/reprise-dev/reprise/meter"
+import (
+	"github.com/reprise-dev/reprise/internal/database"
+	"github.com/reprise-dev/reprise/meter"
+)
 
 // sumsText is sums as a server returns them: decimals.
 type sumsText struct {
@@ -29,10 +32,10 @@ func (t *sumsText) sums() (meter.Sums, error) {
 }
 
 // eachTotal calls do with each row of the form of a daily total.
-func (l *Ledger) eachTotal(tx *transaction, s statement, arguments []any, do func(meter.TotalKey, meter.Sums)) error {
+func (l *Ledger) eachTotal(tx *database.Tx, s database.Statement, arguments []any, do func(meter.TotalKey, meter.Sums)) error {
 	var k meter.TotalKey
 	var t sumsText
-	return tx.each(s, arguments, append([]any{&k.Line, &k.Day, &k.App, &k.Family, &k.Month}, t.columns()...), func() error {
+	return tx.Each(s, arguments, append([]any{&k.Line, &k.Day, &k.App, &k.Family, &k.Month}, t.columns()...), func() error {
 		sums, err := t.sums()
 		if err == nil {
 			do(k, sums)
@@ -42,10 +45,10 @@ func (l *Ledger) eachTotal(tx *transaction, s statement, arguments []any, do fun
 }
 
 // eachSnapshot calls do with each row of the form of a monthly snapshot.
-func (l *Ledger) eachSnapshot(tx *transaction, s statement, arguments []any, do func(meter.SnapshotKey, meter.Sums)) error {
+func (l *Ledger) eachSnapshot(tx *database.Tx, s database.Statement, arguments []any, do func(meter.SnapshotKey, meter.Sums)) error {
 	var k meter.SnapshotKey
 	var t sumsText
-	return tx.each(s, arguments, append([]any{&k.Line, &k.Month, &k.Family}, t.columns()...), func() error {
+	return tx.Each(s, arguments, append([]any{&k.Line, &k.Month, &k.Family}, t.columns()...), func() error {
 		sums, err := t.sums()
 		if err == nil {
 			do(k, sums)

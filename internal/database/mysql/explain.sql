@@ -1,0 +1,2 @@
+-- Stands before a statement that is to be explained.
+EXPLAIN

@@ -1,2 +1,0 @@
--- Makes the schema of PostgreSQL; MySQL has none.
-DO 0

@@ -1,2 +1,0 @@
--- What there is before the schema is made.
-SELECT VERSION()

@@ -1,2 +1,0 @@
--- The server's time.
-SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint

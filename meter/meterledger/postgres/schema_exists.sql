@@ -1,2 +1,0 @@
--- What there is before the schema is made.
-SELECT to_regnamespace($1) IS NOT NULL, current_setting('server_version_num')::int

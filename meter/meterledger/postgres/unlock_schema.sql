@@ -1,2 +1,0 @@
--- Gives it back, where the end of the transaction does not.
-SELECT 1

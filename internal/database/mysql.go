@@ -50,7 +50,7 @@ func (m mariadb) connect(o Options, q *own) (*sql.DB, error) {
 		return nil, fmt.Errorf("the DSN: %w", err)
 	}
 	// The driver takes no argument in what MySQL reads as a comment.
-	session := strings.Replace(q.session.text, "?", strconv.FormatInt(o.Timeout.Milliseconds(), 10), 1)
+	session := strings.ReplaceAll(q.session.text, "?", strconv.FormatInt(o.Timeout.Milliseconds(), 10))
 	db := sql.OpenDB(connector{inner, session})
 	db.SetConnMaxIdleTime(30 * time.Second) // before the server ends it
 	return db, nil

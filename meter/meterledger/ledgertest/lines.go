@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -116,6 +117,20 @@ func testBytes(t *testing.T, server Server) {
 	if err != nil || len(found) != 2 {
 		t.Errorf("%v, %v", found, err)
 	}
+	hostile := row
+	hostile.Event.ID = `'"\;--?$1/*{}]%00\'`
+	hostile.Result.LineVersion += 2
+	w.append(hostile)
+	id := meterledger.Identity{Line: "cas", Event: hostile.Event.ID}
+	if found, err = w.LookupDone(ctx, []meterledger.Identity{id}); err != nil || found[id].Row != hostile {
+		t.Errorf("%v, %v", found, err)
+	}
+	w.must(w.PutInbox(ctx, []meter.Event{hostile.Event}))
+	if taken, err := w.TakeInbox(ctx, "worker", 1, time.Minute); err != nil || len(taken) != 1 || taken[0].Event != hostile.Event {
+		t.Errorf("%+v, %v", taken, err)
+	}
+	w.fold()
+	w.audited()
 	held, err := w.Read(ctx, meterledger.Unit("f:fam"), meterledger.Horizon{Month: march, Day: 20260301})
 	if err != nil || len(held.Source.Members) != 2 || len(held.Families) != 1 {
 		t.Errorf("%v, %v, %v", held.Source.Members, held.Families, err)

@@ -48,6 +48,21 @@ func (m *Meter) Grant(ctx context.Context, believed meter.Generation, g meter.Gr
 	return Granted{believed, version, done.Replayed}, err
 }
 
+// SettleGrants is told of grants that are confirmed in SQL, and of the families of their lines: from now on their records are
+// remembered for as long as those of events. Whoever grants looks into SQL first, and does not grant what is confirmed there.
+func (m *Meter) SettleGrants(ctx context.Context, grants []meter.Grant, families map[string]string) error {
+	digests := make([]machine.Digest, len(grants))
+	for i, g := range grants {
+		family := g.Family
+		if g.Line != "" {
+			family = families[g.Line]
+		}
+		digests[i] = grantScope(g.ID, unitOf(g.Line, family)).Digest
+	}
+	_, err := m.store.Release(ctx, digests, m.remembered())
+	return err
+}
+
 func (m *Meter) grantKeys(g meter.Grant, u unit) []string {
 	version, allowance := m.names.lineVersion(u, g.Line), m.names.individual(u, g.Line, g.Month)
 	if g.Family != "" {

@@ -130,6 +130,30 @@ func (m *Meter) PutPolicy(ctx context.Context, p meter.Policy) error {
 	return nil
 }
 
+// HasPolicies reports whether every bucket has these versions of the global policies, apart from the gate.
+func (m *Meter) HasPolicies(ctx context.Context, set meter.PolicySet) (bool, error) {
+	var versions []string
+	for _, id := range meter.AllPolicies() {
+		if id != meter.Gate {
+			versions = append(versions, number(set.Get(id).Version()))
+		}
+	}
+	var ask rueidis.Commands
+	for _, bucket := range buckets() {
+		ask = append(ask, m.client.B().Hget().Key(m.names.policy(bucket, meter.Gate)).Field(fieldStamp).Build())
+	}
+	for _, reply := range m.client.DoMulti(ctx, ask...) {
+		stamp, err := reply.ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return false, store.Unavailable(fmt.Errorf("read the versions of policies: %w", err))
+		}
+		if stamp != strings.Join(versions, ".") {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 func (m *Meter) policyKeys(bucket string) (keys []string) {
 	for _, id := range meter.AllPolicies() {
 		keys = append(keys, m.names.policy(bucket, id))

@@ -83,3 +83,34 @@ func (p *plant) hydrateAnew() error {
 	p.open() // as a process that was told of the new generation
 	return nil
 }
+
+// A policy that is in SQL and not in every bucket is brought there by the keeper, and nothing else is written.
+func TestPoliciesAreSpread(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, servicetest.Postgres(t).Database(t), 2)
+	put, err := p.ledger.PutPolicy(t.Context(), "", meter.LineCap, 1, []meter.Field{{Name: "cap", Value: "7"}}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies, err := p.ledger.Policies(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{false, true} {
+		if has, err := p.meter.HasPolicies(t.Context(), policies.Global); has != want || err != nil {
+			t.Errorf("%t, %v", has, err)
+		}
+		p.must(p.keeper().Spread(t.Context()))
+	}
+	defer p.work()()
+	e := p.event(1)
+	e.Bytes = 100
+	for _, r := range p.accept(p.intake(false), []meter.Event{e}) {
+		p.must(r.Err)
+	}
+	for id, row := range p.rows([]meter.Event{e}) {
+		if row.Result.Served() != 7 {
+			t.Errorf("%v: %+v under %s", id, row.Result, put.Text())
+		}
+	}
+}

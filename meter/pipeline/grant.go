@@ -32,14 +32,14 @@ func (k *Keeper) Confirm(ctx context.Context) (confirmed int, err error) {
 		return 0, err
 	}
 	late := map[string]bool{} // families that wait
-	for _, families := range []bool{false, true} {
+	for _, ofFamilies := range []bool{false, true} {
 		for after, more := "", true; more; {
 			grants, err := k.Ledger.UnconfirmedGrants(ctx, after, grantBatch)
 			if err != nil || len(grants) == 0 {
 				return confirmed, err
 			}
 			after, more = grants[len(grants)-1].ID, len(grants) == grantBatch
-			n, err := k.confirm(ctx, believed, grants, families, late)
+			n, err := k.confirm(ctx, believed, grants, ofFamilies, late)
 			confirmed += n
 			if err != nil {
 				return confirmed, err
@@ -67,10 +67,10 @@ func (k *Keeper) believe(ctx context.Context) (meter.Generation, error) {
 }
 
 // confirm makes the grants of families, or those of lines.
-func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants []meterledger.GrantRow, families bool, late map[string]bool) (int, error) {
+func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants []meterledger.GrantRow, ofFamilies bool, late map[string]bool) (int, error) {
 	var lines []string
 	for _, g := range grants {
-		if g.Line != "" && !families {
+		if g.Line != "" && !ofFamilies {
 			lines = append(lines, g.Line)
 		}
 	}
@@ -80,10 +80,11 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 	}
 	var mu sync.Mutex
 	var made []meterledger.Confirmation
+	var settled []meter.Grant
 	group := new(errgroup.Group)
 	group.SetLimit(grantsAtOnce)
 	for _, g := range grants {
-		if families != (g.Family != "") || late[g.Family] {
+		if ofFamilies != (g.Family != "") || late[g.Family] {
 			continue
 		}
 		group.Go(func() error {
@@ -96,7 +97,7 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 				late[known[g.Line].Family] = true
 				return nil
 			}
-			made = append(made, meterledger.Confirmation{Grant: g.ID, Version: done.Version})
+			made, settled = append(made, meterledger.Confirmation{Grant: g.ID, Version: done.Version}), append(settled, g.Grant)
 			return nil
 		})
 	}
@@ -105,7 +106,16 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 	if err := k.Ledger.ConfirmGrants(ctx, believed, made); err != nil {
 		return 0, err
 	}
-	return len(made), nil
+	return len(made), k.Meter.SettleGrants(ctx, settled, families(known))
+}
+
+// families are those of lines.
+func families(known map[string]meterledger.Line) map[string]string {
+	all := make(map[string]string, len(known))
+	for id, line := range known {
+		all[id] = line.Family
+	}
+	return all
 }
 
 // grant makes a grant. Whoever is not in Redis yet is let in first.
@@ -177,6 +187,9 @@ func (k *Keeper) Bring(ctx context.Context, id string) (meterledger.GrantRow, er
 	}
 	if err := k.Ledger.ConfirmGrants(ctx, believed, []meterledger.Confirmation{{Grant: id, Version: done.Version}}); err != nil {
 		return g, err
+	}
+	if err := k.Meter.SettleGrants(ctx, []meter.Grant{g.Grant}, families(known)); err != nil {
+		k.complain(ctx, "let expire the record of grant "+id, err) // which it only takes room by
 	}
 	return k.Ledger.Grant(ctx, id)
 }

@@ -40,6 +40,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 			if _, err := k.OpenMonths(ctx); err != nil {
 				k.complain(ctx, "open months", err)
 			}
+			if err := k.Spread(ctx); err != nil {
+				k.complain(ctx, "write policies", err)
+			}
 			if err := k.Fold(ctx); err != nil {
 				k.complain(ctx, "fold", err)
 			}
@@ -70,6 +73,27 @@ func (k *Keeper) OpenMonths(ctx context.Context) (made int64, err error) {
 		}
 	}
 	return made, nil
+}
+
+// Spread writes the global policies into every bucket that does not have their current versions: whoever changed one may have
+// stopped between SQL and Redis. The gate is left to those who open and close it.
+func (k *Keeper) Spread(ctx context.Context) error {
+	policies, err := k.Ledger.Policies(ctx, nil)
+	if err != nil || len(policies.Global.Missing()) > 0 {
+		return err // nothing was ever hydrated
+	}
+	if has, err := k.Meter.HasPolicies(ctx, policies.Global); err != nil || has {
+		return err
+	}
+	for _, id := range meter.AllPolicies() {
+		if id == meter.Gate {
+			continue
+		}
+		if err := k.Meter.PutPolicy(ctx, policies.Global.Get(id)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Fold takes in the rows of all days that are over. Late ones are taken in by the next round.

@@ -15,22 +15,28 @@ func (w *world) planned(p *toy) (*Sessions, Session) {
 	w.Helper()
 	s := w.sessions()
 	r := New(s, p, options("manager"))
+	return s, w.plannedBy(r)
+}
+
+func (w *world) plannedBy(r *Runner) Session {
+	w.Helper()
 	v := w.start(r)
-	l, ok, err := s.lead(w.Context(), v.ID, "manager", r.options.Lease)
+	l, ok, err := r.sessions.lead(w.Context(), v.ID, "manager", r.options.Lease)
 	w.must(err)
 	if !ok {
 		w.Fatal("the session is managed already")
 	}
-	for v.State != Applying || v.Fenced != v.Epoch {
-		v, err = s.Session(w.Context(), v.ID)
+	for {
+		v, err = r.sessions.Session(w.Context(), v.ID)
 		w.must(err)
-		if v.State != Applying || v.Fenced != v.Epoch {
-			_, err = r.step(w.Context(), l, v)
-			w.must(err)
+		if v.State == Applying && v.Fenced == v.Epoch {
+			break
 		}
+		_, err = r.step(w.Context(), l, v)
+		w.must(err)
 	}
 	w.must(l.leave(w.Context()))
-	return s, v
+	return v
 }
 
 // Any number of workers that take targets at once take different ones, and all of them.

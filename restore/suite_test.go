@@ -15,18 +15,27 @@ type server struct {
 	database func(testing.TB) string
 	exec     func(database, sql string)
 	schema   string // before the name of a table
+	analyze  string
+}
+
+func postgres(t testing.TB) server {
+	s := servicetest.Postgres(t)
+	return server{s.Database, s.Exec, "reprise.", "ANALYZE"}
+}
+
+func mariaDB(t testing.TB) server {
+	s := servicetest.MariaDB(t)
+	return server{s.Database, s.Exec, "", "ANALYZE TABLE"}
 }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	s := servicetest.Postgres(t)
-	suite(t, server{s.Database, s.Exec, "reprise."})
+	suite(t, postgres(t))
 }
 
 func TestMariaDB(t *testing.T) {
 	t.Parallel()
-	s := servicetest.MariaDB(t)
-	suite(t, server{s.Database, s.Exec, ""})
+	suite(t, mariaDB(t))
 }
 
 // suite is what has to hold on every server.

@@ -38,6 +38,7 @@ var layers = []layer{
 	{"proxy", []string{".", "machine", "store", "httpguard", "proxy/...", "internal/..."}},
 	{"internal/config", []string{".", "machine", "store", "httpguard", "proxy"}},
 	{"cmd/reprise", []string{"..."}},
+	{"restore", []string{"store", "internal/..."}}, // it knows nothing of what it restores
 	{"internal/database", []string{"store", "internal/dsn"}},
 	{"internal/prove", nil},
 	{"internal/explore", []string{".", "machine", "store", "internal/flow"}},

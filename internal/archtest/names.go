@@ -147,7 +147,7 @@ func constants(packages []*Package, dir, prefix string) names {
 func tableNames(dir string) (names, error) {
 	found := names{}
 	var files []string
-	for _, schemas := range []string{"store/*/schema/*.sql", "meter/meterledger/*/schema/*.sql"} {
+	for _, schemas := range []string{"store/*/schema/*.sql", "meter/meterledger/*/schema/*.sql", "restore/*/schema/*.sql"} {
 		some, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(schemas)))
 		if err != nil {
 			return nil, err

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +18,8 @@ import (
 
 	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/movestore"
 )
 
@@ -270,4 +275,81 @@ func (m *moving) refusals() {
 	if code != exitFailed || !strings.Contains(out, "the store is moved") {
 		t.Errorf("with the old store alone: exit code %d, %s", code, out)
 	}
+}
+
+// answered puts answered records into a store.
+func (m *moving) answered(n int) {
+	m.t.Helper()
+	from, to := m.opened()
+	importer, ok := store.As[store.Importer](from)
+	if !ok {
+		m.t.Fatal("the store does not import")
+	}
+	at := machine.InstantOf(time.Now())
+	for done := 0; done < n; done += 1000 {
+		var records []*machine.Record
+		for i := done; i < done+1000; i++ {
+			records = append(records, &machine.Record{
+				Scope: machine.Scope{Operation: "POST /orders", SecretVersion: 1, Digest: sha256.Sum256(fmt.Append(nil, i))}, State: machine.Completed,
+				Attempt: 1, Revision: 2, Claimed: at, LeaseEnd: at.Add(time.Minute), Started: at, Finished: at, WindowEnd: at.Add(time.Hour), RememberUntil: at.Add(24 * time.Hour),
+				Response: machine.NewResponse("http/1", fmt.Appendf(nil, "answer %d", i)),
+			})
+		}
+		if _, err := importer.Import(m.t.Context(), records); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	if err := errors.Join(from.Close(), to.Close()); err != nil {
+		m.t.Error(err)
+	}
+}
+
+// A copy that is killed half-way is called again, and writes what is missing.
+func TestStoreCopyIsKilled(t *testing.T) {
+	t.Parallel()
+	const records = 20_000
+	m := newMoving(t, "SQLite", "PostgreSQL")
+	m.start(m.from, nil).kill() // it tells a new file its secret
+	m.answered(records)
+	copier := exec.Command(os.Args[0], "store", "copy")
+	copier.Env = []string{beMain + "=1", fromVariable + "=" + m.from.dsn, toVariable + "=" + m.to.dsn}
+	if err := copier.Start(); err != nil {
+		t.Fatal(err)
+	}
+	from, to := m.opened()
+	lister, _ := store.As[store.Lister](to)
+	eventually(t, "some records are there", func() bool {
+		page, err := lister.List(t.Context(), store.Filter{}, "", 1000)
+		return err == nil && len(page.Records) == 1000
+	})
+	_ = copier.Process.Kill() // it may be at its end already
+	_ = copier.Wait()
+	if err := errors.Join(from.Close(), to.Close()); err != nil {
+		t.Error(err)
+	}
+	again := m.copy()
+	if again.code != exitDone {
+		t.Fatalf("%+v", again)
+	}
+	written, there := numberOf(t, again.out, "written"), numberOf(t, again.out, "already there")
+	if all := numberOf(t, again.out, "records in the source"); written+there != all || there == 0 || all < records {
+		t.Errorf("the second copy wrote %d, and %d were there, of %d:\n%s", written, there, all, again.out)
+	}
+	m.announce()
+	eventually(t, "the copy is complete", func() bool { return m.copy("--verify").code == exitDone })
+}
+
+// numberOf returns a number of a table.
+func numberOf(t *testing.T, table, name string) (n int) {
+	t.Helper()
+	for line := range strings.Lines(table) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			if _, err := fmt.Sscan(rest, &n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	t.Fatalf("no %q in:\n%s", name, table)
+	return 0
 }

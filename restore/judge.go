@@ -66,21 +66,21 @@ func (w *worker) isolate(b *batch, r *result) {
 	}
 }
 
-// wrongParts says why parts are not the whole.
+// wrongParts says why parts are not the whole: all of its units, and no others.
 func wrongParts(whole Target, parts []Target) string {
-	at, units := whole.From, int64(0)
+	at, units, ended := whole.From, int64(0), false
 	for _, p := range parts {
 		if what := p.valid(); what != "" {
 			return what
 		}
-		if p.From != at {
-			return fmt.Sprintf("a part begins at %q, and the one before ends at %q", p.From, at)
+		if p.From < at || ended {
+			return fmt.Sprintf("a part begins at %q, before the end of the one before, %q", p.From, at)
 		}
-		at, units = p.To, units+p.Units
+		at, units, ended = p.To, units+p.Units, p.To == ""
 	}
 	switch {
-	case at != whole.To:
-		return fmt.Sprintf("the last part ends at %q, and the whole at %q", at, whole.To)
+	case whole.To != "" && (ended || at > whole.To):
+		return fmt.Sprintf("the last part ends at %q, after the whole, %q", at, whole.To)
 	case units < whole.Units:
 		return fmt.Sprintf("the parts have %d units, and the whole %d", units, whole.Units)
 	}

@@ -2,7 +2,9 @@ package restore
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Plan is what a kind of data needs to be restored: from what, into what, in which phases. A [Runner] calls it; an
@@ -46,12 +48,12 @@ type Plan interface {
 	Expect(ctx context.Context, phase int) (units int64, err error)
 
 	// Targets lists targets of a phase, in the order of their keys, at most limit of them: those that begin at after, or later. The
-	// end is last, and nothing else. A target has some hundred units: claiming it is what costs. Keys are up to 255 bytes.
+	// end is last, and nothing else. A target has some hundred units: claiming it is what costs. Keys are up to 255 bytes of UTF-8, without NUL.
 	// The phase after the last is verification: its targets are what Verify is to look at.
 	Targets(ctx context.Context, phase int, after string, limit int) (targets []Target, last bool, err error)
 
-	// Split cuts a target in two or more, which together are the target, in the order of their keys. One that cannot be
-	// cut, because it has one unit, is returned as nothing.
+	// Split cuts a target in two or more, which together have its units and no others, in the order of their keys. One that
+	// cannot be cut, because it has one unit, is returned as nothing.
 	Split(ctx context.Context, phase int, target Target) ([]Target, error)
 
 	// Apply does a phase for all units of a target. A unit at or past the phase is skipped. Where a unit cannot be done, the
@@ -120,11 +122,16 @@ func (t Target) valid() string {
 		return "it ends where it begins, or before"
 	case len(t.From) > maxKey || len(t.To) > maxKey:
 		return "its keys are too long"
+	case !text(t.From) || !text(t.To):
+		return "its keys are not UTF-8, or have a NUL"
 	}
 	return ""
 }
 
 const maxKey = 255
+
+// text reports whether a key can be kept by every server.
+func text(key string) bool { return utf8.ValidString(key) && !strings.ContainsRune(key, 0) }
 
 // Done says what became of the units of a target. Fewer than the target has are an error of their own.
 type Done struct {

@@ -85,6 +85,7 @@ func (s *Store) step(ctx context.Context, t target, command machine.Command) (ma
 		}
 		if state, _ := found.record.Judge(found.now); state == machine.Absent {
 			found.birth = found.now // what is made is not what was there before
+			found.before = madeBefore(command)
 		}
 		if done, err := s.swap(ctx, t, found, next); done || err != nil {
 			return reply, err
@@ -99,6 +100,19 @@ type found struct {
 	packed []byte // as it is there; nil if there is none
 	made   bool   // by this load
 	now    machine.Instant
+	before machine.Instant // of a record that is to be made: not from then on; zero is no bound
+}
+
+// madeBefore is from when on a command makes no record any more. The time of the load does not settle that: somebody
+// else may be told meanwhile that none can be made ([machine.Barred]), and go on to another record of the key.
+func madeBefore(command machine.Command) machine.Instant {
+	switch c := command.(type) {
+	case machine.Claim:
+		return c.CreateBefore
+	case machine.Begin:
+		return c.CreateBefore
+	}
+	return 0
 }
 
 // load reads the record of a target. If there is none it makes one, if it is given one.
@@ -169,7 +183,7 @@ func (s *Store) understand(ctx context.Context, t target, packed []byte, expires
 	return f, nil
 }
 
-// swap writes what a record became, or deletes it, and reports whether it was still the one that was found.
+// swap writes what a record became, or deletes it, and reports whether it was still the one that was found, and not too late.
 func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Record) (bool, error) {
 	args := []string{string(t.generation[:]), string(identifyingPart(f.packed)), "", ""}
 	var packed []byte
@@ -179,7 +193,9 @@ func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Recor
 		args[2], args[3] = rueidis.BinaryString(packed), strconv.FormatInt(s.milliseconds(f.birth)+life, 10)
 	}
 	keys := t.keys
-	if change := indexing(f, next); change != "" {
+	if !f.before.IsZero() {
+		args = append(args, "", strconv.FormatInt(s.milliseconds(f.before+999), 10))
+	} else if change := indexing(f, next); change != "" {
 		keys, args = append(keys[:len(keys):len(keys)], s.names.abandoned(t.bucket)), append(args, change)
 	}
 	n, err := s.scripts.swap.Exec(ctx, s.client, keys, args).AsInt64()

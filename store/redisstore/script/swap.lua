@@ -3,9 +3,9 @@
 -- KEYS  1 record   2 generation of its bucket   3 (optional) the index to change with it
 -- ARGV  1 generation   2 how the record that was read begins, empty if it was absent
 --       3 the new record, empty to delete   4 when it expires, in ms since 1970
---       5 with an index: ZADD or ZREM
+--       5 with an index: ZADD or ZREM   6 (optional) from when on nothing is written, in ms since 1970
 -- Reply  1  done
---        0  the record is another one by now
+--        0  the record is another one by now, or it is too late
 --       -3  the bucket has another generation, or none
 local got = redis.call('MGET', KEYS[1], KEYS[2])
 if got[2] ~= ARGV[1] then
@@ -17,6 +17,12 @@ if ARGV[2] == '' then
 	end
 elseif not got[1] or string.sub(got[1], 2, #ARGV[2]) ~= string.sub(ARGV[2], 2) then
 	return 0 -- the first byte may be marked
+end
+if ARGV[6] then
+	local time = redis.call('TIME')
+	if time[1] * 1000 + math.floor(time[2] / 1000) >= tonumber(ARGV[6]) then
+		return 0
+	end
 end
 local digest = string.sub(KEYS[1], -32)
 if ARGV[5] == 'ZADD' then

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/reprise-dev/reprise/store"
 )
 
 // A second restore while one runs is told which one, by whom, and since when.
@@ -226,6 +228,31 @@ func testCancel(t *testing.T, s server) {
 	next, err = sessions.Session(t.Context(), next.ID)
 	w.must(err)
 	w.restored(p, next)
+}
+
+// A target system that is gone, or cannot be asked, keeps nobody from cancelling.
+func testCancelWithoutTarget(t *testing.T, s server) {
+	w := newWorld(t, s)
+	for name, harm := range map[string]func(*toy){
+		"gone": func(p *toy) { p.target.wipe() },
+		"mute": func(p *toy) {
+			p.fail = func(call string) error {
+				if call == "abandon" { // which is of SQL
+					return nil
+				}
+				return store.Unavailable(errors.New("connection refused"))
+			}
+		},
+	} {
+		p := newToy(name, 12, 4)
+		sessions, v := w.planned(p)
+		harm(p)
+		w.must(w.runner(p, "one").Cancel(t.Context(), "ann", "no use"))
+		v, err := sessions.Session(t.Context(), v.ID)
+		if err != nil || v.State != Cancelled || p.target.open || p.target.held {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
 }
 
 // The time that is left is known while something is done, and is a range.

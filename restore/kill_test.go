@@ -108,16 +108,17 @@ func testKilledAnywhere(t *testing.T, s server) {
 	if moments < 50 {
 		t.Fatalf("only %d moments: the plan is not called as it should be", moments)
 	}
+	others := w.sessions() // of all processes that go on
 	for moment := range moments {
 		t.Run(fmt.Sprint(moment), func(t *testing.T) {
 			t.Parallel()
 			w := &world{t, w.server, w.dsn}
-			w.goesOnAfter(moment)
+			w.goesOnAfter(moment, others)
 		})
 	}
 }
 
-func (w *world) goesOnAfter(moment int) {
+func (w *world) goesOnAfter(moment int, others *Sessions) {
 	w.Helper()
 	p := newToy(fmt.Sprintf("killed-%d", moment), 8, 4)
 	p.wrong = "u00007"
@@ -125,7 +126,7 @@ func (w *world) goesOnAfter(moment int) {
 	w.Logf("killed %s", where)
 	w.sql("UPDATE @restore_sessions SET lease_until = 0 WHERE plan = '" + p.name + "'")
 	w.sql("UPDATE @restore_targets SET available_at = 0 WHERE state IN ('processing', 'retryable') AND session IN (SELECT id FROM @restore_sessions WHERE plan = '" + p.name + "')")
-	second := w.runner(p, "second")
+	second := New(others, p, options("second"))
 	v, resumed, err := second.Start(w.Context(), request()) // the same command goes on
 	if errors.Is(err, ErrComplete) && where == "" {
 		return // it came to its end before that moment

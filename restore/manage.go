@@ -218,11 +218,18 @@ func (r *Runner) renew(ctx context.Context, l *lead, v Session) error {
 	return l.step(ctx, v, next{state: Planning})
 }
 
-// abandon shuts out everything that is late, and lets those go on that the gate held.
+// abandon shuts out everything that is late, and lets those go on that the gate held. A target system that is gone, or cannot
+// be asked, keeps nobody from cancelling: the gate stays closed, and the next session makes void whatever is written meanwhile.
 func (r *Runner) abandon(ctx context.Context, l *lead, v Session) error {
 	if v.Generation != "" { // else nothing was written
-		if err := r.plan.WriteFence(ctx, v.fence()); err != nil {
+		short, cancel := context.WithTimeout(ctx, r.options.Lease/3)
+		err := r.plan.WriteFence(short, v.fence())
+		cancel()
+		if ctx.Err() != nil {
 			return err
+		}
+		if err != nil {
+			r.trouble(ctx, l, v, fmt.Errorf("cancelled, and late writes are not shut out: %w", err))
 		}
 	}
 	if err := r.plan.Abandon(ctx, v.fence()); err != nil {

@@ -157,7 +157,7 @@ func (r *Runner) Resume(ctx context.Context, who, why string) error {
 }
 
 // Cancel ends the live session without completing it. The gate stays closed, and another session can be begun. It returns when late
-// writes are shut out, which takes the target system; a call that ended before may be repeated.
+// writes are shut out, if the target system can be asked; a call that ended before may be repeated.
 func (r *Runner) Cancel(ctx context.Context, who, why string) error {
 	v, err := r.sessions.Last(ctx, r.plan.Describe().Name)
 	if err != nil {

@@ -65,6 +65,7 @@ func suite(t *testing.T, s server) {
 		"pause":                  testPause,
 		"pace":                   testPace,
 		"cancel":                 testCancel,
+		"cancel without target":  testCancelWithoutTarget,
 		"progress":               testProgress,
 		"somebody removes a row": testSomebodyRemovesARow,
 	} {

@@ -130,6 +130,20 @@ func (m *Meter) PutPolicy(ctx context.Context, p meter.Policy) error {
 	return nil
 }
 
+// DropPolicies takes the global policies out of every bucket, so that whatever is written next holds. Until then the gate is closed.
+func (m *Meter) DropPolicies(ctx context.Context) error {
+	var drop rueidis.Commands
+	for _, bucket := range buckets() {
+		drop = append(drop, m.client.B().Del().Key(m.policyKeys(bucket)...).Build())
+	}
+	for _, reply := range m.client.DoMulti(ctx, drop...) {
+		if err := reply.Error(); err != nil {
+			return failed("drop the policies, which can be repeated", err)
+		}
+	}
+	return nil
+}
+
 // HasPolicies reports whether every bucket has these versions of the global policies, apart from the gate.
 func (m *Meter) HasPolicies(ctx context.Context, set meter.PolicySet) (bool, error) {
 	var versions []string

@@ -136,10 +136,14 @@ func (h Hydration) open(ctx context.Context) (*meterredis.Meter, error) {
 	return meterredis.Open(ctx, h.Redis, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon}, h.Log)
 }
 
-// policies writes the global ones into every bucket, the gate's among them, which is closed.
+// policies writes the global ones into every bucket, the gate's among them, which is closed. Those that were there count for
+// nothing, also where their versions are higher than those of SQL.
 func (h Hydration) policies(ctx context.Context, m *meterredis.Meter) error {
 	policies, err := h.Ledger.Policies(ctx, nil)
 	if err != nil {
+		return err
+	}
+	if err := m.DropPolicies(ctx); err != nil {
 		return err
 	}
 	for _, id := range meter.AllPolicies() {

@@ -40,6 +40,7 @@ func parts() []part {
 		{"postgres-busy", onPostgres(nil, benchBusyKey)},
 		{"postgres-purge", onPostgres(nil, benchPurge)},
 		{"postgres-big", benchBig},
+		{"store-copy", onPostgres(nil, benchCopy)},
 		{"mysql-effects", benchMySQLEffects},
 		{"redis-size", onRedis(benchRedisSize)},
 		{"redis-effects", onRedis(benchRedisEffects)},

@@ -150,7 +150,7 @@ func (c *copying) compare(ctx context.Context, cmd *cobra.Command, copied movest
 	}
 	switch {
 	case !copied.Made || !found.Made:
-		return errors.New("the copy is not complete: new keys are still made in the source. Start every process with both stores, wait until new keys are made in the target, and call this again; " +
+		return errors.New("the copy is not complete: new keys are made in the source, or were until a moment ago. Start every process with both stores, wait until new keys are made in the target, and call this again; " +
 			"or, if no process works with the source any more, call it with --close-source")
 	case found.Missing+found.Different+found.Unreadable > 0:
 		return fmt.Errorf("the copy is not right: %d records are missing, %d different, %d unreadable", found.Missing, found.Different, found.Unreadable)

@@ -40,7 +40,8 @@ type Copied struct {
 	InUse int64
 	// Unreadable records of the source are not copied.
 	Unreadable int64
-	// Made says that new keys are made in the target, since before the last pass: it has seen all that there will be.
+	// Made says that new keys are made in the target, since ten seconds before the last pass: it has seen all that
+	// there will be.
 	Made bool
 }
 
@@ -74,11 +75,11 @@ func Copy(ctx context.Context, source, target store.Store, options CopyOptions) 
 	for pass := 1; pass <= copyPasses; pass++ {
 		before := c.done
 		c.done = Copied{Pass: pass, Written: before.Written, Fenced: before.Fenced}
-		c.done.Made = c.announced()
+		c.done.Made = c.move.made(c.now())
 		if err := c.pass(ctx); err != nil {
 			return c.done, err
 		}
-		if !c.announced() || c.done.Made && c.done.Written == before.Written && c.done.Fenced == before.Fenced {
+		if !c.announced() || c.done.Written == before.Written && c.done.Fenced == before.Fenced {
 			break
 		}
 	}
@@ -115,7 +116,7 @@ func (c *copier) close(ctx context.Context, p *pair) (err error) {
 	if c.move, err = p.announce(ctx, c.move.at.Add(ahead+time.Second), ahead); err != nil {
 		return err
 	}
-	timer := time.NewTimer(c.move.from.Sub(c.move.at))
+	timer := time.NewTimer(c.move.from.Add(underWay).Sub(c.move.at))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

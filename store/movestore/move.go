@@ -20,6 +20,10 @@ const Notice = time.Minute
 // maxSkew is by how much the clocks of the two stores may differ.
 const maxSkew = 10 * time.Second
 
+// underWay is how long after the instant of a move a command that made a record before it may take to be committed, and
+// so to be seen by whoever lists.
+const underWay = 10 * time.Second
+
 // ErrRefused is found in the error of two stores that one cannot be moved to the other.
 var ErrRefused = errors.New("refused")
 
@@ -33,6 +37,9 @@ type move struct {
 	from machine.Instant // new keys are made in the primary store from then on; 0: not announced
 	at   machine.Instant // the previous store's time
 }
+
+// made reports whether at an instant of the previous store all that will ever be made there can be seen.
+func (m move) made(at machine.Instant) bool { return m.from != 0 && at >= m.from.Add(underWay) }
 
 // of derives something that belongs to the move alone.
 func (m move) of(what string, more ...byte) machine.Digest {

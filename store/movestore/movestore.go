@@ -71,8 +71,8 @@ func (s *Store) Close() error {
 // Apply implements [store.Store].
 //
 // The previous store governs the keys of which it has a record that is not fenced: its answer is the answer. That it has
-// none is decided under the record's lock, at a time from which on none can be made; so both are for good, and
-// then the primary store decides.
+// none is decided for claims under the record's lock, at a time from which on none can be made; so both are for
+// good, and then the primary store decides.
 func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
 	digest := command.Target().Digest
 	if s.gone.has(digest) {
@@ -88,12 +88,15 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 	if !s.past.Load() {
 		return reply, nil
 	}
+	final := reply.Outcome == machine.Barred
 	if !absent(reply) {
-		if fenced, err := s.fenced(ctx, command.Target(), reply); err != nil || !fenced {
+		if final, err = s.fenced(ctx, command.Target(), reply); err != nil || !final {
 			return reply, err
 		}
 	}
-	s.gone.add(digest)
+	if final { // that there is no record is for good only if it was found under the record's lock
+		s.gone.add(digest)
+	}
 	return s.pair.primary.Apply(ctx, command)
 }
 

@@ -21,8 +21,8 @@ type Verified struct {
 	InUse int64
 	// Missing are not in the target, Different are other ones there. Unreadable ones of the source could not be compared.
 	Missing, Different, Unreadable int64
-	// Made says that new keys are made in the target, since before the source was looked at. Until that it may have
-	// records that are not copied yet.
+	// Made says that new keys are made in the target, since ten seconds before the source was looked at. Until that it
+	// may have records that are not copied yet.
 	Made bool
 	// Target is how many records the target has, with those that were made there.
 	Target int64
@@ -62,7 +62,7 @@ func Verify(ctx context.Context, source, target store.Store, options VerifyOptio
 	if _, _, v.move, err = p.read(ctx); err != nil {
 		return Verified{}, err
 	}
-	v.found.Made = v.move.from != 0 && v.move.at >= v.move.from
+	v.found.Made = v.move.made(v.move.at)
 	err = eachPage(ctx, source, func(page store.Page) error {
 		for _, digest := range page.Unreadable {
 			v.found.Unreadable++

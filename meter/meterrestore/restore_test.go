@@ -30,7 +30,7 @@ func TestRestoreUnderTrouble(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, db := t.Context(), dsn()
-			p := newPlant(t, db, 1000)
+			p := newPlant(t, db, 200)
 			if _, err := restore.Migrate(ctx, db); err != nil {
 				t.Fatal(err)
 			}

@@ -34,11 +34,11 @@ func TestEmptiedRedis(t *testing.T) {
 	p := newPlantOn(t, server.DSN(1), servicetest.Postgres(t).Database(t), 20)
 	defer p.work()()
 	var events []meter.Event
-	for n := range 1000 {
+	for n := range 400 {
 		events = append(events, p.event(n))
 	}
 	in := p.intake(false)
-	for from := 0; from < 1000; from += 100 {
+	for from := 0; from < 400; from += 100 {
 		p.accept(in, events[from:from+100])
 	}
 	p.rows(events[:100])

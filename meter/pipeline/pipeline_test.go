@@ -211,7 +211,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 		p := newPlant(t, dsn, 40)
 		first, second := p.work(), p.work()
 		var events []meter.Event
-		for n := range 2000 {
+		for n := range 600 {
 			events = append(events, p.event(n))
 		}
 		in, again := p.intake(false), p.intake(true)
@@ -223,7 +223,7 @@ func TestEventsAreCountedOnce(t *testing.T) {
 					}
 				}
 			}
-			if from == 1000 {
+			if from == 300 {
 				first()
 				first = p.work()
 			}

@@ -124,8 +124,9 @@ elseif short then
 				shared = shared < rest and shared or rest
 				if sharedCap ~= '' then
 					local left = sharedCap - monthly
+					left = left > 0 and left or 0
 					if left < shared then
-						shared, why = left > 0 and left or 0, why .. ',shared_cap'
+						shared, why = left, why .. ',shared_cap'
 					end
 				end
 				rest = rest - shared

@@ -23,6 +23,7 @@ var (
 	passed   = regexp.MustCompile(`(?m)^\s*--- (PASS): `)
 	commands = regexp.MustCompile(`seed \d+: (\d+) commands`)
 	rotated  = regexp.MustCompile(`(\d+) keys`)
+	decided  = regexp.MustCompile(`(\d+) cases`)
 	states   = regexp.MustCompile(`(\d+) worlds`)
 	faults   = regexp.MustCompile(`(\d+) (?:I/Os have failed|troubles came and went|rounds were played)`)
 )
@@ -74,6 +75,9 @@ func proofs() []proof {
 		{"an effect in Redis counts once",
 			"replies swallowed, requests and connections cut, scripts forgotten, all at random; a server killed under effects; a slot that goes back and forth in a Cluster under load",
 			[]string{"-race", "-timeout=2h", "-run=^(TestLostEffectsAreSettled|TestEffectsOnAServerThatIsKilled|TestSlotsMoveUnderLoad)$", "./store/redisstore"}, rotated, "keys"},
+		{"the meter's scripts decide as meter.Apply does",
+			"random states, policies, events and grants; results, reasons and states compared",
+			[]string{"-timeout=2h", "-run=^(TestScriptIsApply|TestGrantIsApplyGrant)$", "./meter/meterredis"}, decided, "cases"},
 		{"nothing depends on order or luck",
 			"all tests three times, in random order, with the race detector",
 			[]string{"-race", "-shuffle=on", "-count=3", "-timeout=6h", "./..."}, passed, "tests"},

@@ -144,7 +144,14 @@ func TestScriptIsApply(t *testing.T) {
 			t.Fatalf("state %+v\nevent %+v", c.State, c.Event)
 		}
 	}
-	t.Logf("%v", reasons)
+	t.Logf("%d cases: %v", sum(reasons), reasons)
+}
+
+func sum(reasons map[meter.Reason]int) (total int) {
+	for _, n := range reasons {
+		total += n
+	}
+	return total
 }
 
 // here moves a case into the generation of this Redis, and leaves out what no keys can say.

@@ -96,7 +96,7 @@ func (d *meterDemo) prepare(ctx context.Context) (err error) {
 		d.addresses = append(d.addresses, address)
 	}
 	d.serving = make([]*child, len(d.addresses))
-	d.traffic = &traffic{lines: 300, families: 30, events: 6000, duplicates: 0.05, late: 0.02, retention: c.Retention}
+	d.traffic = &traffic{lines: 300, families: 30, events: 4000, duplicates: 0.05, late: 0.02, retention: c.Retention}
 	for _, address := range d.addresses {
 		d.traffic.urls = append(d.traffic.urls, "http://"+address)
 	}

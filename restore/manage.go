@@ -63,14 +63,21 @@ func (r *Runner) managed(ctx context.Context, l *lead) error {
 	return err
 }
 
+// errSlow is why a lease was not renewed of which no renewal has failed.
+var errSlow = errors.New("this process was stopped, or had too much to do")
+
 // keep renews a lease at a third of its length, and returns [ErrLeaseLost] as soon as it cannot be shown to be held any
 // more: it was refused, or not confirmed in time, counted from before it was sent. It returns nil when the context ends.
 func (r *Runner) keep(ctx context.Context, lease time.Duration, renew func(context.Context) error) error {
 	until := time.Now().Add(lease)
-	for r.wait(ctx, lease/3) {
+	var err error
+	for r.wait(ctx, min(lease/3, time.Until(until))) {
 		sent := time.Now()
+		if !sent.Before(until) {
+			return fmt.Errorf("%w: it was not renewed in time: %w", ErrLeaseLost, cmp.Or(err, errSlow))
+		}
 		each, cancel := context.WithDeadline(ctx, until)
-		err := renew(each)
+		err = renew(each)
 		cancel()
 		switch {
 		case err == nil:
@@ -79,8 +86,6 @@ func (r *Runner) keep(ctx context.Context, lease time.Duration, renew func(conte
 			return nil
 		case errors.Is(err, ErrLeaseLost):
 			return err
-		case time.Now().After(until):
-			return fmt.Errorf("%w: it was not renewed in time: %w", ErrLeaseLost, err)
 		}
 	}
 	return nil
@@ -145,9 +150,9 @@ func (r *Runner) step(ctx context.Context, l *lead, v Session) (moved bool, err 
 	}
 	switch v.State {
 	case Closing:
-		return true, r.after(r.plan.CloseGate(ctx, v.fence()), ctx, l, v, next{state: Draining})
+		return true, r.after(ctx, l, v, next{state: Draining}, r.plan.CloseGate(ctx, v.fence()))
 	case Draining:
-		return true, r.after(r.plan.Drain(ctx, v.fence()), ctx, l, v, next{state: Renewing})
+		return true, r.after(ctx, l, v, next{state: Renewing}, r.plan.Drain(ctx, v.fence()))
 	case Renewing:
 		return true, r.renew(ctx, l, v)
 	case Planning:
@@ -159,7 +164,7 @@ func (r *Runner) step(ctx context.Context, l *lead, v Session) (moved bool, err 
 	case Correcting:
 		return true, r.correct(ctx, l, v)
 	case Cleaning:
-		return true, r.after(r.plan.CleanUp(ctx, v.fence()), ctx, l, v, next{state: Reopening, raise: true})
+		return true, r.after(ctx, l, v, next{state: Reopening, raise: true}, r.plan.CleanUp(ctx, v.fence()))
 	case Reopening:
 		if err := r.plan.OpenGate(ctx, v.fence()); err != nil {
 			return false, err
@@ -172,7 +177,7 @@ func (r *Runner) step(ctx context.Context, l *lead, v Session) (moved bool, err 
 }
 
 // after goes on to the next state if what was to be done in this one is done.
-func (r *Runner) after(err error, ctx context.Context, l *lead, v Session, to next) error {
+func (r *Runner) after(ctx context.Context, l *lead, v Session, to next, err error) error {
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -205,7 +206,11 @@ func (s watched) Import(ctx context.Context, records []*machine.Record) ([]store
 // Callers and a copier that dies now and then, in many orders.
 func TestNoAnsweredKeyRunsAgain(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(400) {
+	seeds := uint64(150)
+	if os.Getenv("REPRISE_PROVE") == "1" {
+		seeds = 10_000
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			newWorld(t, seed).run()

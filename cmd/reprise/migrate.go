@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/restore"
 )
 
 func newMigrateCommand(p process) *cobra.Command {
@@ -129,32 +131,46 @@ func placeWithSchema(dsn string) (*place, error) {
 	return p, err
 }
 
+// ledgerSchemas are what stands in the ledger's database.
+func ledgerSchemas() []ledgerSchema {
+	return []ledgerSchema{{"the ledger", meterledger.Status, meterledger.Migrate}, {"restores", restore.Status, restore.Migrate}}
+}
+
+type ledgerSchema struct {
+	of              string
+	status, migrate func(ctx context.Context, dsn string) (restore.SchemaStatus, error)
+}
+
 func migrateLedger(cmd *cobra.Command, dsn string) error {
-	before, err := meterledger.Status(cmd.Context(), dsn)
-	if err != nil {
-		return err
+	for _, schema := range ledgerSchemas() {
+		before, err := schema.status(cmd.Context(), dsn)
+		if err != nil {
+			return err
+		}
+		after, err := schema.migrate(cmd.Context(), dsn)
+		if err != nil {
+			return err
+		}
+		if before.Version == after.Version {
+			fmt.Fprintf(cmd.OutOrStdout(), "tables of %s %d: nothing to do\n", schema.of, after.Version)
+		} else {
+			fmt.Fprintf(cmd.OutOrStdout(), "tables of %s %d are now %d\n", schema.of, before.Version, after.Version)
+		}
 	}
-	after, err := meterledger.Migrate(cmd.Context(), dsn)
-	if err != nil {
-		return err
-	}
-	if before.Version == after.Version {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "tables of the ledger %d: nothing to do\n", after.Version)
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "tables of the ledger %d are now %d\n", before.Version, after.Version)
-	return err
+	return nil
 }
 
 func ledgerStatus(cmd *cobra.Command, dsn string) error {
-	status, err := meterledger.Status(cmd.Context(), dsn)
-	if err != nil {
-		return err
+	for _, schema := range ledgerSchemas() {
+		status, err := schema.status(cmd.Context(), dsn)
+		if err != nil {
+			return err
+		}
+		word := "up to date"
+		if status.Pending() {
+			word = "run `reprise migrate up --ledger DSN`"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "tables of %s %d, this version makes %d: %s\n", schema.of, status.Version, status.Latest, word)
 	}
-	word := "up to date"
-	if status.Pending() {
-		word = "run `reprise migrate up --ledger DSN`"
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "tables of the ledger %d, this version makes %d: %s\n", status.Version, status.Latest, word)
-	return err
+	return nil
 }

@@ -91,6 +91,8 @@ func (f *fate) deduct(ctx context.Context, w *Worker, family string, checked boo
 	var refusal *meter.Refusal
 	var stuck *meterredis.Stuck
 	switch {
+	case errors.Is(err, meter.MissingAllowance) && w.granting(ctx, f.event.Line, family):
+		f.err = err
 	case errors.As(err, &refusal) && refusal.Reason.Action() == meter.Reject && refusal.Reason != meter.UnknownLine:
 		f.refuse(refusal)
 	case errors.As(err, &stuck):
@@ -98,6 +100,22 @@ func (f *fate) deduct(ctx context.Context, w *Worker, family string, checked boo
 	default:
 		f.err = err
 	}
+}
+
+// granting reports whether a grant of the line or its family is on its way to Redis: SQL has it, as of a line that was just
+// imported into a family whose month is open.
+func (w *Worker) granting(ctx context.Context, line, family string) bool {
+	owners := []string{meter.UnitTag(line, "")}
+	if family != "" {
+		owners = append(owners, meter.UnitTag("", family))
+	}
+	changes, err := w.Ledger.Changes(ctx, w.Meter.Generation(), owners)
+	for _, c := range changes {
+		if c.Unconfirmed > 0 {
+			return true
+		}
+	}
+	return err != nil // it may be: the event waits
 }
 
 // reasonStuck is that of an event of which nobody knows whether it was counted.

@@ -42,7 +42,7 @@ func TestParsePlace(t *testing.T) {
 		"redis://u:12#hunter2@h/3":                    "in a password, write",
 		"redis://u:12?hunter2@h/3":                    "in a password, write",
 		"redis://u:hunter2/@h/3":                      "in a password, write",
-		"redis://h?weight=1":                          "prefix, wait, ca",
+		"redis://h?weight=1":                          "prefix, wait, replicas",
 		"redis+magic://u:hunter2@h":                   "is not a store of this version",
 		"host=h user=u password=hunter2":              "names no kind of store",
 		"host=h user=u password=hunter2 options=-c:x": "names no kind of store",

@@ -73,7 +73,7 @@ func (c Calendar) DayBounds(d Day) (start, end time.Time) {
 	for at := from.Add(-margin); ; {
 		local := at.In(c.Zone())
 		_, offset := local.Zone()
-		begins, ends := local.ZoneBounds()
+		begins, ends := zoneBounds(local)
 		shift := -time.Duration(offset) * time.Second
 		first, last := from.Add(shift), to.Add(shift)
 		if first.Before(begins) {
@@ -95,6 +95,19 @@ func (c Calendar) DayBounds(d Day) (start, end time.Time) {
 		}
 		at = ends
 	}
+}
+
+// zoneBounds returns the bounds of the offset that a zone has at an instant, which is within them. Those of package time are not on
+// the last day of a leap year, where a zone follows a rule: the year ends a day too early there (seen with Go 1.26).
+func zoneBounds(at time.Time) (begins, ends time.Time) {
+	begins, ends = at.ZoneBounds()
+	if !ends.IsZero() && !ends.After(at) {
+		ends = at.Add(time.Hour)
+	}
+	if begins.After(at) {
+		begins = at
+	}
+	return begins, ends
 }
 
 // MonthBounds returns the first instant of a month, and the first one after its last.

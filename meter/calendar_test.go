@@ -53,6 +53,21 @@ var zones = [...]string{
 	"Asia/Beirut", "Asia/Kathmandu", "Asia/Tehran", "Australia/Lord_Howe", "Pacific/Apia", "Pacific/Chatham", "Antarctica/Troll",
 }
 
+// The last day of a leap year that follows a rule has its 24 hours, and so have its neighbours.
+func TestLeapYearsEnd(t *testing.T) {
+	t.Parallel()
+	for _, zone := range zones {
+		c := calendarOf(t, zone, 1)
+		for _, year := range []int{2024, 2028, 2040, 2044, 2048} {
+			for _, d := range []meter.Day{meter.Day(year*10000 + 1230), meter.Day(year*10000 + 1231), meter.Day((year+1)*10000 + 101), meter.Day((year+1)*10000 + 102)} {
+				if start, end := c.DayBounds(d); end.Sub(start) != 24*time.Hour || c.Day(start) != d || c.Day(end) != d.Next() {
+					t.Errorf("%s: %v is from %v to %v", zone, d, start.In(c.Zone()), end.In(c.Zone()))
+				}
+			}
+		}
+	}
+}
+
 // TestDaysHoldTheirInstants: an instant is within the bounds of its day and month, the instants at the bounds are in it, and
 // those beyond are not.
 func TestDaysHoldTheirInstants(t *testing.T) {

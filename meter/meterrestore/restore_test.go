@@ -16,7 +16,7 @@ import (
 
 // runner is a process that restores.
 func (p *plant) runner(sessions *restore.Sessions, name string) *restore.Runner {
-	return restore.New(sessions, p.plan(), restore.Options{Name: name, Lease: time.Second, Poll: 20 * time.Millisecond})
+	return restore.New(sessions, p.plan(), restore.Options{Name: name, Lease: 3 * time.Second, Poll: 20 * time.Millisecond})
 }
 
 // A Redis is emptied under load and restored by processes that are killed at any moment, and it is emptied again in the middle. In

@@ -41,13 +41,23 @@ func (s *Store) BucketGeneration(bucket int) (machine.Generation, string) {
 	return s.generation(bucket), s.names.generation(bucket)
 }
 
-// Reread learns the generations of all buckets again from the server.
+// Reread learns the generations of all buckets again from the server. Those who use them meanwhile see the one before, or the one
+// after.
 func (s *Store) Reread(ctx context.Context) error {
-	for b := range Buckets {
-		s.buckets[b].Store(nil)
+	ask := make(rueidis.Commands, Buckets)
+	for b := range ask {
+		ask[b] = s.client.B().Get().Key(s.names.generation(b)).Build()
 	}
-	_, err := s.readGenerations(ctx)
-	return s.dialer.crowd.blame(err)
+	for b, result := range s.client.DoMulti(ctx, ask...) {
+		value, err := result.AsBytes()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return s.dialer.crowd.blame(unread(ctx, err))
+		}
+		if !s.learn(b, value) {
+			s.buckets[b].Store(nil)
+		}
+	}
+	return nil
 }
 
 // Primaries returns a client for each server that has keys of its own, for those who look at all keys. They are closed with the store.

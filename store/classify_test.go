@@ -12,11 +12,11 @@ func TestClassifyKeepsDoubt(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("cut")
 	for err, want := range map[error]error{
-		store.Indeterminate(store.Unavailable(cause)):                 store.ErrIndeterminate,
-		store.Unavailable(cause):                                      store.ErrUnavailable,
-		store.Indeterminate(cause):                                    store.ErrIndeterminate,
-		store.ErrLost:                                                 store.ErrLost,
-		cause:                                                         store.ErrIndeterminate,
+		store.Indeterminate(store.Unavailable(cause)): store.ErrIndeterminate,
+		store.Unavailable(cause):                      store.ErrUnavailable,
+		store.Indeterminate(cause):                    store.ErrIndeterminate,
+		store.ErrLost:                                 store.ErrLost,
+		cause:                                         store.ErrIndeterminate,
 		errors.Join(store.Unavailable(cause), store.ErrIndeterminate): store.ErrIndeterminate,
 	} {
 		if got := store.Classify(err); got != want {

@@ -130,8 +130,25 @@ func (m *Meter) PutPolicy(ctx context.Context, p meter.Policy) error {
 	return nil
 }
 
-// DropPolicies takes the global policies out of every bucket, so that whatever is written next holds. Until then the gate is closed.
-func (m *Meter) DropPolicies(ctx context.Context) error {
+// ReplacePolicies writes the global policies into every bucket, whatever versions are there: those of an older dump, or of another
+// installation, may be higher. While it works the gate is closed.
+func (m *Meter) ReplacePolicies(ctx context.Context, set meter.PolicySet) error {
+	if missing := set.Missing(); len(missing) > 0 {
+		return &meter.Refusal{Reason: meter.PoliciesMissing, Detail: fmt.Sprintf("policies %v are not in the ledger: put them, then go on", missing)}
+	}
+	if err := m.dropPolicies(ctx); err != nil {
+		return err
+	}
+	for _, id := range meter.AllPolicies() {
+		if err := m.PutPolicy(ctx, set.Get(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropPolicies takes the global policies out of every bucket.
+func (m *Meter) dropPolicies(ctx context.Context) error {
 	var drop rueidis.Commands
 	for _, bucket := range buckets() {
 		drop = append(drop, m.client.B().Del().Key(m.policyKeys(bucket)...).Build())

@@ -185,16 +185,7 @@ func (p *Plan) policies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range meter.AllPolicies() {
-		policy := policies.Global.Get(id)
-		if policy.Version() == 0 {
-			return fmt.Errorf("policy %v is not in the ledger: put it, then go on", id)
-		}
-		if err := m.PutPolicy(ctx, policy); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.ReplacePolicies(ctx, policies.Global)
 }
 
 // WriteFence implements [restore.Plan].

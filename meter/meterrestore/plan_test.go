@@ -152,6 +152,21 @@ func (p *plant) audit() {
 	}
 }
 
+// otherPolicies leaves the gate of another installation in every bucket: closed, and of a higher version.
+func (p *plant) otherPolicies() {
+	p.t.Helper()
+	conn, err := p.server.Dial(p.server.AdminDSN(1))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer conn.Close()
+	for b := range 1024 {
+		if _, err := conn.Do("HSET", fmt.Sprintf("policy:{%04d}:8", b), "open", "no", "version", "1000"); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
 // each does a phase, or verifies, for all targets.
 func each(t *testing.T, plan *Plan, phase int, do func(restore.Target) error) {
 	t.Helper()
@@ -190,6 +205,7 @@ func TestPlan(t *testing.T) {
 			}
 			p.send(p.events(200))
 			p.server.FlushAll()
+			p.otherPolicies()
 
 			plan := p.plan()
 			if g, err := plan.Generation(ctx); g != "" || err != nil {

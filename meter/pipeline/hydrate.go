@@ -143,15 +143,7 @@ func (h Hydration) policies(ctx context.Context, m *meterredis.Meter) error {
 	if err != nil {
 		return err
 	}
-	if err := m.DropPolicies(ctx); err != nil {
-		return err
-	}
-	for _, id := range meter.AllPolicies() {
-		if err := m.PutPolicy(ctx, policies.Global.Get(id)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.ReplacePolicies(ctx, policies.Global)
 }
 
 // gate opens or closes the gate, in SQL and then in every bucket.

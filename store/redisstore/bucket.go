@@ -39,6 +39,7 @@ type target struct {
 	bucket     int
 	generation machine.Generation // zero where the bucket has none
 	keys       []string           // of the record and of its bucket's generation
+	ask        rueidis.Completed  // reads the bucket's generation, where that is known
 }
 
 func newTarget(s *Store, digest machine.Digest) target {
@@ -47,5 +48,5 @@ func newTarget(s *Store, digest machine.Digest) target {
 	if known == nil {
 		known = &bucket{records: s.names.recordsOf(b, machine.Generation{}), key: s.names.generation(b)}
 	}
-	return target{digest, b, known.generation, []string{known.records + string(digest[:]), known.key}}
+	return target{digest, b, known.generation, []string{known.records + string(digest[:]), known.key}, known.ask}
 }

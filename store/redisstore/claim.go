@@ -62,7 +62,7 @@ func (s *Store) claim(ctx context.Context, t target, fresh *fresh) (found, error
 	key, b := t.keys[0], s.client.B()
 	replies := s.client.DoMulti(ctx, s.transaction.begin,
 		b.Set().Key(key).Value(rueidis.BinaryString(fresh.packed)).Nx().Get().PxMilliseconds(nominalLife).Build(),
-		b.Pexpiretime().Key(key).Build(), b.Pttl().Key(key).Build(), s.buckets[t.bucket].Load().ask,
+		b.Pexpiretime().Key(key).Build(), b.Pttl().Key(key).Build(), t.ask,
 		s.transaction.end)
 	all, err := replies[len(replies)-1].ToArray()
 	if err != nil {

@@ -18,10 +18,13 @@ func formOf(packed []byte) byte {
 	return packed[0] &^ awaited >> formShift
 }
 
+// readable reports whether this version reads a form.
+func readable(number byte) bool { return number == form || number == formHeld }
+
 // unpack reads a record of a generation, whose key expires at expiry. It returns its birth too. The record keeps no
 // reference to packed but for the response's data.
 func unpack(digest machine.Digest, packed []byte, generation machine.Generation, expiry machine.Instant) (*machine.Record, machine.Instant, error) {
-	if f := formOf(packed); f != form && f != formHeld {
+	if f := formOf(packed); !readable(f) {
 		return nil, 0, fmt.Errorf("form %d is not known to this version, which reads forms %d and %d", f, form, formHeld)
 	}
 	d := decoder{rest: packed, held: formOf(packed) == formHeld, r: &machine.Record{Scope: machine.Scope{Digest: digest}, Generation: generation}}

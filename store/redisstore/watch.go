@@ -78,7 +78,7 @@ const longestHead = "84"
 
 // revisionOf reads the revision of a record; 0 is that of none.
 func revisionOf(head []byte) uint64 {
-	if f := formOf(head); f != form && f != formHeld {
+	if !readable(formOf(head)) {
 		return 0
 	}
 	d := decoder{rest: head, r: &machine.Record{}}

@@ -125,12 +125,6 @@ func (s *Streams) Read(ctx context.Context, shard int, consumer string, count in
 	return s.messages(ctx, shard, read)
 }
 
-// Own returns deliveries that the consumer has and is not done with, after an id.
-func (s *Streams) Own(ctx context.Context, shard int, consumer, after string, count int64) ([]Message, error) {
-	read := s.client.B().Xreadgroup().Group(group, consumer).Count(count).Streams().Key(s.names.intake(shard)).Id(after).Build()
-	return s.messages(ctx, shard, read)
-}
-
 func (s *Streams) messages(ctx context.Context, shard int, read rueidis.Completed) ([]Message, error) {
 	entries, err := s.client.Do(ctx, read).AsXRead()
 	if rueidis.IsRedisNil(err) {

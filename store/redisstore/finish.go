@@ -25,7 +25,7 @@ func (s *Store) finish(ctx context.Context, t target, command machine.Command) (
 	life := livesOn(next.RememberUntil.Sub(held.birth))
 	expiry, err := s.scripts.finish.Exec(ctx, s.client, t.keys, []string{
 		string(t.generation[:]), rueidis.BinaryString(identifyingPart(held.packed)[1:]),
-		rueidis.BinaryString(packed), strconv.FormatInt(life, 10),
+		rueidis.BinaryString(packed), strconv.FormatInt(life, 10), strconv.FormatInt(s.milliseconds(held.birth)+nominalLife, 10),
 	}).AsInt64()
 	switch {
 	case err != nil:

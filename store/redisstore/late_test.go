@@ -37,3 +37,23 @@ func TestClaimThatIsLateMakesNothing(t *testing.T) {
 	begin.CreateBefore = at.Add(3 * time.Hour)
 	want(t, s, machine.Acquired, begin)
 }
+
+// A process remembers what it claimed. Another one finished that, it was forgotten, and a late copy of the same claim
+// began the key again: the first process finishes the record that is there, not the one that it remembers.
+func TestFinishOfAnotherLife(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	remembers, other := d.open(), d.open()
+	begin := newBegin()
+	want(t, remembers, machine.Acquired, begin)
+	want(t, other, machine.CompletedNow, completion(begin, "answer"))
+	d.advance(3 * time.Hour)
+	again := begin
+	again.Lease = 2 * begin.Lease
+	lease := want(t, other, machine.Acquired, again).LeaseEnd
+	want(t, remembers, machine.CompletedNow, completion(begin, "another answer"))
+	found := want(t, other, machine.Found, machine.Inspect{Scope: begin.Scope})
+	if found.LeaseEnd != lease {
+		t.Errorf("the lease of the record ends at %v, that of the claim at %v", found.LeaseEnd, lease)
+	}
+}

@@ -45,8 +45,9 @@ func TestLossesThatKeysDoNotShow(t *testing.T) {
 		"a failover": func(t *testing.T) (string, func(*loss)) {
 			group := servicetest.NewSentinel(t, servicetest.SentinelOptions{})
 			return group.DSN(), func(l *loss) {
-				master := group.Master()
-				group.Replicas()[0].Unlink()
+				master, replica := group.Master(), group.Replicas()[0]
+				replica.AwaitSync(master) // it knows the store
+				replica.Unlink()
 				l.answer()
 				master.Kill()
 				group.AwaitFailover(master)
@@ -57,6 +58,7 @@ func TestLossesThatKeysDoNotShow(t *testing.T) {
 			return group.DSN(), func(l *loss) {
 				master, replica := group.Master(), group.Replicas()[0]
 				run := master.Info()["run_id"]
+				replica.AwaitSync(master)
 				replica.Unlink()
 				l.answer()
 				master.Pause()

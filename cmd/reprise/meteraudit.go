@@ -44,6 +44,9 @@ func printReport(out io.Writer, r inspect.Report) error {
 	for _, tag := range r.Unflushed {
 		fmt.Fprintf(out, "unit %s: unflushed: SQL does not have all that Redis has decided, so nothing can be said\n", printable(tag))
 	}
+	for tag, why := range r.Unreadable {
+		fmt.Fprintf(out, "unit %s: %s\n", printable(tag), printable(why))
+	}
 	fmt.Fprintf(out, "%d units with %d lines in generation %s, %d events, %v bytes served: ", r.Units, r.Lines, r.Generation, r.Events, r.Served)
 	if r.Clean() {
 		_, err := fmt.Fprintln(out, "no difference")

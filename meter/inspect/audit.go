@@ -2,8 +2,11 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
@@ -20,64 +23,93 @@ type Report struct {
 	Events int64
 	Served meter.Wide
 	// Differences are what is not as the done log and the grants say.
-	Differences []meterledger.Difference
+	Differences []Difference
 	// Unflushed are units that changed all the time while they were looked at, or of which SQL does not have everything yet: nothing
 	// is said about them.
 	Unflushed []string
+	// Unreadable are units that Redis does not give out, with the reason.
+	Unreadable map[string]string
 }
 
 // Clean reports whether everything was compared, and is equal.
-func (r Report) Clean() bool { return len(r.Differences)+len(r.Unflushed) == 0 }
+func (r Report) Clean() bool { return len(r.Differences)+len(r.Unflushed)+len(r.Unreadable) == 0 }
 
 // unitsInRange is how many units are audited at once.
 const unitsInRange = 200
 
+// unitsAtOnce is how many units are read from Redis at the same time.
+const unitsAtOnce = 16
+
+// noExpiry is when a key expires that never does.
+var noExpiry time.Time
+
 // Audit recomputes balances and counters from grants and the done log, and compares: totals and snapshots in SQL, and what is in
-// Redis of the days and months whose events are accepted. It may run while events are decided: a unit is compared when
-// SQL has exactly the changes that Redis has made, for which it waits up to patience. It changes nothing.
+// Redis of the days and months whose events are accepted, each key with its type, its fields and its expiry. It may run while events
+// are decided: a unit is compared when SQL has exactly the changes that Redis has made, for which it waits up to patience, and what
+// differs is looked at twice. It changes nothing.
 func (i *Inspector) Audit(ctx context.Context, now time.Time, patience time.Duration) (r Report, err error) {
-	if i.Meter == nil {
-		return r, fmt.Errorf("there is nothing to compare SQL with: %s", causeOf(i.Unopened).Detail)
+	if err := i.opened(); err != nil {
+		return r, err
 	}
 	if r.Generation, err = i.Ledger.Generation(ctx); err != nil {
 		return r, err
 	}
 	if g := i.Meter.Generation(); g != r.Generation {
-		r.Differences = []meterledger.Difference{{Where: "the generation in Redis", Is: fmt.Sprintf("%q", g), Should: fmt.Sprintf("%q, as the ledger believes: %s", r.Generation, hydrateNext)}}
+		r.Differences = []Difference{{Difference: meterledger.Difference{Where: "the generation in Redis", Is: fmt.Sprintf("%q", g), Should: fmt.Sprintf("%q, as the ledger believes: %s", r.Generation, hydrateNext)}}}
 		return r, nil
 	}
 	ranges, err := i.Ledger.Ranges(ctx, unitsInRange)
 	if err != nil {
 		return r, err
 	}
-	a := &auditing{Inspector: i, report: &r, days: i.Horizon.Days(i.Calendar, now), months: i.Horizon.Months(i.Calendar, now), now: now}
-	var waiting []string
+	a := i.auditing(&r, now)
+	var waiting []verdict
 	for _, part := range ranges {
-		late, err := a.compare(ctx, part, true)
+		late, err := a.first(ctx, part)
 		if err != nil {
 			return r, err
 		}
 		waiting = append(waiting, late...)
 	}
-	r.Unflushed, err = a.patiently(ctx, waiting, patience)
-	return r, err
+	return r, a.patiently(ctx, waiting, patience)
 }
 
 // AuditRange is [Inspector.Audit] of some units.
 func (i *Inspector) AuditRange(ctx context.Context, now time.Time, part meterledger.Range, patience time.Duration) (r Report, err error) {
-	if i.Meter == nil {
-		return r, fmt.Errorf("there is nothing to compare SQL with: %s", causeOf(i.Unopened).Detail)
+	if err := i.opened(); err != nil {
+		return r, err
 	}
 	if r.Generation, err = i.Ledger.Generation(ctx); err != nil {
 		return r, err
 	}
-	a := &auditing{Inspector: i, report: &r, days: i.Horizon.Days(i.Calendar, now), months: i.Horizon.Months(i.Calendar, now), now: now}
-	late, err := a.compare(ctx, part, true)
+	a := i.auditing(&r, now)
+	late, err := a.first(ctx, part)
 	if err != nil {
 		return r, err
 	}
-	r.Unflushed, err = a.patiently(ctx, late, patience)
-	return r, err
+	return r, a.patiently(ctx, late, patience)
+}
+
+// Look compares one unit once, and returns what differs; ok is false if nothing can be said of it at the moment.
+func (i *Inspector) Look(ctx context.Context, now time.Time, tag string) (found []Difference, ok bool, err error) {
+	if err := i.opened(); err != nil {
+		return nil, false, err
+	}
+	a := i.auditing(&Report{}, now)
+	verdicts, err := a.compare(ctx, meterledger.Unit(tag), false)
+	for _, v := range verdicts {
+		if v.tag == tag {
+			return v.differences, !v.late, err
+		}
+	}
+	return nil, false, err
+}
+
+func (i *Inspector) opened() error {
+	if i.Meter == nil {
+		return fmt.Errorf("there is nothing to compare SQL with: %s", causeOf(i.Unopened).Detail)
+	}
+	return nil
 }
 
 // auditing is an audit under way.
@@ -89,42 +121,73 @@ type auditing struct {
 	now    time.Time
 }
 
-// patiently looks again at units that were under way.
-func (a *auditing) patiently(ctx context.Context, waiting []string, patience time.Duration) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
-	for len(waiting) > 0 {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			return waiting, context.Cause(ignoreDeadline(ctx))
+func (i *Inspector) auditing(r *Report, now time.Time) *auditing {
+	r.Unreadable = map[string]string{}
+	return &auditing{Inspector: i, report: r, days: i.Horizon.Days(i.Calendar, now), months: i.Horizon.Months(i.Calendar, now), now: now}
+}
+
+// first compares a range for the first time, and returns what is to be looked at again: where nothing decides, nothing.
+func (a *auditing) first(ctx context.Context, part meterledger.Range) (again []verdict, err error) {
+	verdicts, err := a.compare(ctx, part, true)
+	for _, v := range verdicts {
+		switch {
+		case a.still():
+			a.settle(v)
+		case v.late || len(v.differences) > 0:
+			again = append(again, v)
 		}
-		var still []string
-		for _, tag := range waiting {
-			late, err := a.compare(context.WithoutCancel(ctx), meterledger.Unit(tag), false)
+	}
+	return again, err
+}
+
+// settle reports what was found.
+func (a *auditing) settle(v verdict) {
+	if v.late {
+		a.report.Unflushed = append(a.report.Unflushed, v.tag)
+		return
+	}
+	a.report.Differences = append(a.report.Differences, v.differences...)
+}
+
+// lookAgain is how long to wait before a unit is looked at again.
+const lookAgain = 100 * time.Millisecond
+
+// patiently looks again at units that were under way or differed. What differs twice in the same way is reported, unless it may go away by
+// itself; the others are looked at until the patience ends.
+func (a *auditing) patiently(ctx context.Context, waiting []verdict, patience time.Duration) error {
+	until := time.Now().Add(patience)
+	for len(waiting) > 0 {
+		timer := time.NewTimer(lookAgain)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		over := time.Now().After(until)
+		var still []verdict
+		for _, before := range waiting {
+			found, err := a.compare(ctx, meterledger.Unit(before.tag), false)
 			if err != nil {
-				return waiting, err
+				return err
 			}
-			still = append(still, late...)
+			for _, v := range found {
+				switch {
+				case !v.late && len(v.differences) == 0:
+				case over, v.same(before) && !v.late && !v.passing():
+					a.settle(v)
+				default:
+					still = append(still, v)
+				}
+			}
 		}
 		waiting = still
 	}
-	return nil, nil
+	return nil
 }
 
-// ignoreDeadline returns a context without error if the one that is given ended because its time was over.
-func ignoreDeadline(ctx context.Context) context.Context {
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		return context.WithoutCancel(ctx)
-	}
-	return ctx
-}
-
-// compare compares a range, and returns the units that were under way. What stands in SQL is reported and counted the first
-// time.
-func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bool) (late []string, err error) {
+// compare compares a range, unit by unit. What stands in SQL is reported and counted the first time.
+func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bool) ([]verdict, error) {
 	held, err := a.Ledger.Read(ctx, part, meterledger.Horizon{Month: a.months[0], Day: a.days[0]})
 	if err != nil {
 		return nil, err
@@ -133,16 +196,36 @@ func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bo
 	if err != nil {
 		return nil, err
 	}
-	units := pipeline.UnitsOf(held)
-	seen := make([]meterredis.Observed, len(units))
+	units, e := pipeline.UnitsOf(held), a.expected(held, should)
+	looks := make([]*comparison, len(units))
+	failures := make([]error, len(units))
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(unitsAtOnce)
 	for n, u := range units {
-		if seen[n], err = a.Meter.Observe(ctx, u, a.days, a.months); err != nil {
-			return nil, err
-		}
+		looks[n] = &comparison{expected: e, members: u, keys: a.Meter.KeysOf(u), before: held.Changes, generation: held.Source.Generation}
+		group.Go(func() error {
+			err := looks[n].look(inner)
+			if errors.Is(err, meterredis.ErrUnreadable) {
+				failures[n], err = err, nil
+			}
+			return err
+		})
 	}
-	before, generation := held.Changes, held.Source.Generation
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return a.judge(ctx, e, looks, failures, should, first)
+}
+
+// judge says what is to be said of units that were looked at.
+func (a *auditing) judge(ctx context.Context, e *expected, looks []*comparison, failures []error, should meterledger.Audit, first bool) (verdicts []verdict, err error) {
+	generation := e.held.Source.Generation
 	if a.Shadow {
-		before, generation = nil, a.Meter.Generation() // in which SQL has no changes
+		generation = a.Meter.Generation() // in which SQL has no changes
+	}
+	units := make([]meterredis.Members, len(looks))
+	for n, c := range looks {
+		units[n] = c.members
 	}
 	after, err := a.Ledger.Changes(ctx, generation, owners(units))
 	if err != nil {
@@ -151,19 +234,22 @@ func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bo
 	if first {
 		a.count(units, should)
 	}
-	book := a.expected(held, should)
-	for n, u := range units {
-		c := comparison{auditing: a, members: u, before: before, after: after, seen: seen[n], book: book, generation: generation}
-		if !c.compare() {
-			late = append(late, c.tag())
+	for n, c := range looks {
+		c.after, c.generation = after, generation
+		if failures[n] != nil {
+			a.report.Unreadable[c.keys.Tag()] = failures[n].Error()
+			continue
 		}
+		verdicts = append(verdicts, c.judge())
 	}
-	return late, nil
+	return verdicts, nil
 }
 
 func (a *auditing) count(units []meterredis.Members, should meterledger.Audit) {
 	r := a.report
-	r.Differences = append(r.Differences, should.Differences()...)
+	for _, d := range should.Differences() {
+		r.Differences = append(r.Differences, Difference{Difference: d})
+	}
 	r.Units += len(units)
 	ours := map[string]bool{}
 	for _, u := range units {

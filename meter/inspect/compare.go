@@ -1,111 +1,211 @@
 package inspect
 
 import (
+	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
-// expected is what Redis should have, made from sums over the whole done log alone: neither from totals and snapshots nor from
-// what hydration is made of.
-func (a *auditing) expected(held meterledger.Holdings, should meterledger.Audit) *meter.Book {
-	b := meter.NewBook(held.Source.Generation, held.Source.Members)
-	for account, left := range should.Left() {
-		if !slices.Contains(a.months, account.Month) {
-			continue
-		}
-		key := meter.MonthKey{Owner: account.Owner[2:], Month: account.Month} // without l: or f:
-		if account.Owner[0] == 'f' {
-			b.Shared[key] = meter.SharedAllowance{Granted: true, Amount: amount(left.Shared)}
-		} else {
-			b.Individual[key] = meter.Allowance{Granted: true, Amount: amount(left.Individual), QoS: amount(left.QoS)}
-		}
-	}
-	for key, sums := range should.Usage {
-		if family, ours := held.Source.Members[key.Line]; ours && slices.Contains(a.days, key.Day) {
-			addUsage(b, key, sums.All, family == key.Family)
-		}
-	}
-	for key, sums := range should.Months {
-		taken := amount(sums.All.Shared)
-		if family, ours := held.Source.Members[key.Line]; ours && family == key.Family && taken > 0 && slices.Contains(a.months, key.Month) {
-			b.MonthlyShared[meter.MonthKey{Owner: key.Line, Month: key.Month}] = meter.SharedUsage{Amount: taken, Family: family}
-		}
-	}
-	return b
+// Difference is something that is not as the done log and the grants say.
+type Difference struct {
+	meterledger.Difference
+	// Key is the key in Redis that differs; empty if it is a row in SQL, or all of a unit that Redis has lost something of.
+	Key string
+	// Want is what the key should hold, and Seen what it does. Kind says in one word what is wrong with it.
+	Want, Seen meterredis.Content
+	Kind       string
+	// Counter is the key that counts the changes at which it was judged; empty if no event changes it.
+	Counter string
+	// passing differences may go away by themselves: what makes them right is under way.
+	passing bool
 }
 
-func addUsage(b *meter.Book, key meter.TotalKey, sums meter.Sums, own bool) {
-	day, app := meter.DayKey{Line: key.Line, Day: key.Day}, meter.AppKey{Line: key.Line, Day: key.Day, App: key.App}
-	individual, shared, qos := amount(sums.Individual), amount(sums.Shared), amount(sums.QoS)
-	if individual+shared+qos == 0 {
-		return
+// What may be wrong with a key.
+const (
+	KindMissing = "missing" // it is not there
+	KindExtra   = "extra"   // it should not be there
+	KindType    = "type"    // it is of another type
+	KindValue   = "value"   // its text, or a field of it, is another one, missing or too much
+	KindExpiry  = "expiry"  // it expires at another time, or never, or should not
+)
+
+// differenceOf returns the difference of a key; nil if there is none.
+func differenceOf(key string, is, want meterredis.Content, counter string) *Difference {
+	if is.Same(want) {
+		return nil
 	}
-	b.DailyTotal[day] += individual + shared + qos
-	usage := b.DailyApp[app]
-	b.DailyApp[app] = meter.AppUsage{Individual: usage.Individual + individual, Shared: usage.Shared + shared, QoS: usage.QoS + qos}
-	if own && shared > 0 {
-		b.DailyShared[day] = meter.SharedUsage{Amount: b.DailyShared[day].Amount + shared, Family: key.Family}
+	d := &Difference{Key: key, Want: want, Seen: is, Counter: counter}
+	switch {
+	case is.Type == meterredis.TypeNone:
+		d.Kind = KindMissing
+	case want.Type == meterredis.TypeNone:
+		d.Kind = KindExtra
+	case is.Type != want.Type:
+		d.Kind = KindType
+	case !is.SameValue(want):
+		d.Kind = KindValue
+	default:
+		d.Kind = KindExpiry
 	}
+	// The flusher lets a key expire a moment after its rows are in SQL.
+	d.passing = d.Kind == KindExpiry && is.Expires.IsZero()
+	d.Difference = meterledger.Difference{Where: key + " in Redis", Is: is.String(), Should: want.String()}
+	return d
 }
 
-// amount is a sum that no grant allows to be larger than an amount.
-func amount(w meter.Wide) int64 {
-	n, ok := w.Amount()
-	if !ok {
-		return meter.MaxAmount
+// verdict is what a look at a unit has found.
+type verdict struct {
+	tag         string
+	late        bool // nobody can tell yet
+	differences []Difference
+}
+
+// passing reports whether all that was found may go away by itself.
+func (v verdict) passing() bool {
+	for _, d := range v.differences {
+		if !d.passing {
+			return false
+		}
 	}
-	return n
+	return true
+}
+
+// same reports whether another look has found the same.
+func (v verdict) same(o verdict) bool {
+	if v.late != o.late || len(v.differences) != len(o.differences) {
+		return false
+	}
+	for i, d := range v.differences {
+		if d.Difference != o.differences[i].Difference {
+			return false
+		}
+	}
+	return true
 }
 
 // comparison is of one unit.
 type comparison struct {
-	*auditing
+	*expected
 	members       meterredis.Members
+	keys          meterredis.Keys
 	before, after map[string]meterledger.Changes // around the look at Redis
-	seen          meterredis.Observed
-	book          *meter.Book
 	generation    meter.Generation
+	wanted        []expectation
+	is            map[string]meterredis.Content
 }
 
-func (c *comparison) tag() string { return unit{members: c.members}.tag() }
-
-func (c *comparison) differ(where string, is, should any) {
-	c.report.Differences = append(c.report.Differences, meterledger.Difference{Where: where, Is: fmt.Sprint(is), Should: fmt.Sprint(should)})
+// look reads all keys of the unit.
+func (c *comparison) look(ctx context.Context) (err error) {
+	c.wanted = c.of(c.members, c.keys)
+	ask := []meterredis.Wanted{{Key: c.keys.Unit(), Type: meterredis.TypeHash}}
+	for _, owner := range owners([]meterredis.Members{c.members}) {
+		ask = append(ask, meterredis.Wanted{Key: c.counter(owner), Type: meterredis.TypeString})
+	}
+	for _, w := range c.wanted {
+		ask = append(ask, meterredis.Wanted{Key: w.key, Type: w.content.Type})
+	}
+	c.is, err = c.Meter.Contents(ctx, ask)
+	return err
 }
 
-// compare reports whether the unit could be compared.
-func (c *comparison) compare() bool {
-	u := c.seen.Unit
-	if u.Generation != c.generation || u.Phase < meter.PhaseRows {
-		if c.isNew() {
-			return false // the keeper lets it in
+// counter is the key that counts the changes of an owner.
+func (c *comparison) counter(owner string) string {
+	if owner == "" {
+		return ""
+	}
+	if owner[0] == 'f' {
+		return c.keys.FamilyVersion(owner[2:])
+	}
+	return c.keys.LineVersion(owner[2:])
+}
+
+// judge says what is to be said of the unit. Where nothing decides it is compared as it is; else only at numbers of changes of which SQL has
+// every single one.
+func (c *comparison) judge() verdict {
+	v := verdict{tag: c.keys.Tag()}
+	if !c.still() && c.underWay() {
+		return verdict{tag: v.tag, late: true}
+	}
+	lost := map[string]bool{} // owners of which Redis has fewer changes than SQL
+	for _, owner := range owners([]meterredis.Members{c.members}) {
+		lost[owner] = c.number(owner) < c.after[owner].Count
+	}
+	byOwner := map[string][]Difference{}
+	for _, w := range c.wanted {
+		if d := differenceOf(w.key, c.is[w.key], w.content, c.counter(w.owner)); d != nil {
+			d.passing = d.passing || w.owner == "" // policies are in SQL first
+			byOwner[w.owner] = append(byOwner[w.owner], *d)
 		}
-		c.differ("unit "+c.tag()+" in Redis", fmt.Sprintf("at phase %d of generation %q", u.Phase, u.Generation), fmt.Sprintf("complete in generation %q", c.generation))
-		return true
+	}
+	v.differences = append(v.differences, byOwner[""]...)
+	for _, owner := range owners([]meterredis.Members{c.members}) {
+		counter := c.counter(owner)
+		d := differenceOf(counter, c.is[counter], meterredis.Text(digits(c.after[owner].Count), noExpiry), counter)
+		if lost[owner] && !c.still() && len(byOwner[owner]) > 0 {
+			v.differences = append(v.differences, c.lost(owner))
+			continue
+		}
+		v.differences = append(v.differences, byOwner[owner]...)
+		if d != nil {
+			v.differences = append(v.differences, *d)
+		}
+	}
+	return c.judgeUnit(v)
+}
+
+// lost is the difference of an owner of which SQL has changes that Redis does not: no key of it can be put right alone.
+func (c *comparison) lost(owner string) Difference {
+	return Difference{Difference: meterledger.Difference{
+		Where: "changes of " + owner + " in Redis", Is: digits(c.number(owner)), Should: fmt.Sprintf("%d, of which SQL has rows: Redis has lost some; restore it", c.after[owner].Count),
+	}}
+}
+
+// judgeUnit adds what is wrong with the unit's own key, last: whoever puts keys right opens the unit after all others. A unit that is
+// not complete has no keys to be put right one by one, unless nothing decides meanwhile.
+func (c *comparison) judgeUnit(v verdict) verdict {
+	key := c.keys.Unit()
+	is := c.is[key]
+	d := differenceOf(key, is, c.unit(c.members, c.generation, is), "")
+	if d == nil {
+		return v
+	}
+	whole := is.Fields["generation"] == string(c.generation) && is.Fields["phase"] == "3"
+	if !whole && !c.still() && len(v.differences) > 0 {
+		what := fmt.Sprintf("at phase %q of generation %q", is.Fields["phase"], is.Fields["generation"])
+		return verdict{tag: v.tag, differences: []Difference{{Difference: meterledger.Difference{
+			Where: "unit " + v.tag + " in Redis", Is: what, Should: fmt.Sprintf("complete in generation %q: restore it", c.generation),
+		}}}}
+	}
+	d.passing = whole // a move closes it for a moment, and a grant opens months
+	v.differences = append(v.differences, *d)
+	return v
+}
+
+// underWay reports whether nothing can be said yet.
+func (c *comparison) underWay() bool {
+	if c.isNew() {
+		return true // the keeper lets it in
 	}
 	for _, owner := range owners([]meterredis.Members{c.members}) {
 		before, after := c.before[owner], c.after[owner]
-		switch version := c.version(owner); {
-		case before.Count != after.Count || after.Unconfirmed > 0 || version > after.Highest:
-			return false
-		case !after.GapFree():
-			return false // a row in the middle is under way, or was lost: nobody can tell yet
-		case version < after.Count:
-			c.differ("changes of "+owner+" in Redis", version, fmt.Sprintf("%d, of which SQL has rows: Redis has lost some", after.Count))
+		switch number := c.number(owner); {
+		case before.Count != after.Count || after.Unconfirmed > 0 || number > after.Highest:
 			return true
+		case !after.GapFree():
+			return true // a row in the middle is under way, or was lost: nobody can tell yet
 		}
 	}
-	c.values()
-	return true
+	return false
 }
 
 // isNew reports whether nothing of the unit was ever in Redis.
 func (c *comparison) isNew() bool {
+	if c.is[c.keys.Unit()].Type != meterredis.TypeNone {
+		return false
+	}
 	for _, owner := range owners([]meterredis.Members{c.members}) {
 		if c.after[owner].Count > 0 || c.after[owner].Unconfirmed == 0 {
 			return false
@@ -114,44 +214,11 @@ func (c *comparison) isNew() bool {
 	return true
 }
 
-func (c *comparison) version(owner string) int64 {
-	if owner[0] == 'f' {
-		return c.seen.Book.FamilyVersions[owner[2:]]
+// number is how many changes Redis has made to an owner. What is no number is none.
+func (c *comparison) number(owner string) int64 {
+	var n int64
+	if _, err := fmt.Sscan(c.is[c.counter(owner)].Text, &n); err != nil {
+		return 0
 	}
-	return c.seen.Book.LineVersions[owner[2:]]
-}
-
-// values compares all that the unit has.
-func (c *comparison) values() {
-	is := c.seen.Book
-	lines := map[string]bool{}
-	for _, line := range c.members.Lines {
-		lines[line] = true
-	}
-	family := func(k meter.MonthKey) bool { return k.Owner == c.members.Family }
-	ofMonth := func(k meter.MonthKey) bool { return lines[k.Owner] }
-	ofDay := func(k meter.DayKey) bool { return lines[k.Line] }
-	each(c, "remaining_indiv_amount", is.Individual, c.book.Individual, ofMonth)
-	each(c, "remaining_shared_amount", is.Shared, c.book.Shared, family)
-	each(c, "monthly_shared_usage", is.MonthlyShared, c.book.MonthlyShared, ofMonth)
-	each(c, "daily_total_usage", is.DailyTotal, c.book.DailyTotal, ofDay)
-	each(c, "daily_shared_usage", is.DailyShared, c.book.DailyShared, ofDay)
-	each(c, "daily_app_usage", is.DailyApp, c.book.DailyApp, func(k meter.AppKey) bool { return lines[k.Line] })
-}
-
-// each compares one kind of key of the unit.
-func each[K, V comparable](c *comparison, kind string, is, should map[K]V, ours func(K) bool) {
-	keys := map[K]bool{}
-	for _, m := range []map[K]V{is, should} {
-		for k := range maps.Keys(m) {
-			if ours(k) {
-				keys[k] = true
-			}
-		}
-	}
-	for k := range keys {
-		if is[k] != should[k] {
-			c.differ(fmt.Sprintf("%s %+v in Redis", kind, k), fmt.Sprintf("%+v", is[k]), fmt.Sprintf("%+v", should[k]))
-		}
-	}
+	return n
 }

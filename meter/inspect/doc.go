@@ -16,6 +16,11 @@ type Inspector struct {
 	Ledger   *meterledger.Ledger
 	Calendar meter.Calendar
 	Horizon  meter.Horizon
-	// Shadow says that the meter is a shadow, which has a generation that SQL knows nothing of and decides nothing.
+	// Still says that nothing is decided meanwhile, because the gate is closed and all that was let through has ended: then every key is
+	// judged as it is.
+	Still bool
+	// Shadow says that the meter is a shadow, which has a generation that SQL knows nothing of and decides nothing. It is still.
 	Shadow bool
 }
+
+func (i *Inspector) still() bool { return i.Still || i.Shadow }

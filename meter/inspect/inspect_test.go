@@ -182,7 +182,12 @@ func TestAuditTellsWhatIsUnderWay(t *testing.T) {
 		t.Errorf("Redis has decided more: %+v, %v", r, err)
 	}
 	s.must(s.redis.Do(t.Context(), s.redis.B().Decrby().Key(version).Decrement(2).Build()).Error())
-	if r := s.audit(); len(r.Differences) != 1 || !strings.HasPrefix(r.Differences[0].Where, "changes of l:c") {
+	if r := s.audit(); len(r.Differences) != 1 || r.Differences[0].Key != version {
+		t.Errorf("the number alone is another: %+v", r)
+	}
+	total := "daily_total_usage:" + redisstore.Bucket("l:c") + ":c:" + s.day.String()
+	s.must(s.redis.Do(t.Context(), s.redis.B().Decrby().Key(total).Decrement(63).Build()).Error())
+	if r := s.audit(); len(r.Differences) != 1 || !strings.HasPrefix(r.Differences[0].Where, "changes of l:c") || r.Differences[0].Key != "" {
 		t.Errorf("Redis has lost something: %+v", r)
 	}
 }

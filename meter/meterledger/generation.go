@@ -3,6 +3,7 @@ package meterledger
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/database"
 	"github.com/reprise-dev/reprise/meter"
@@ -18,14 +19,15 @@ func (l *Ledger) Generation(ctx context.Context) (g meter.Generation, err error)
 }
 
 func (l *Ledger) current(tx *database.Tx) (g meter.Generation, err error) {
-	g, _, err = l.belief(tx)
+	g, _, _, err = l.belief(tx)
 	return g, err
 }
 
-// belief is the current generation, and the last day of which rows were purged.
-func (l *Ledger) belief(tx *database.Tx) (g meter.Generation, purged meter.Day, err error) {
-	err = tx.One(l.sql.generation, nil, &g, &purged)
-	return g, purged, err
+// belief is the current generation, the last day of which rows were purged, and since when the generation is current.
+func (l *Ledger) belief(tx *database.Tx) (g meter.Generation, purged meter.Day, since time.Time, err error) {
+	var at int64
+	err = tx.One(l.sql.generation, nil, &g, &purged, &at)
+	return g, purged, database.Instant(at), err
 }
 
 // believe makes a transaction one of a generation: as long as it runs, no other generation can begin, and no more is
@@ -34,7 +36,7 @@ func (l *Ledger) believe(tx *database.Tx, g meter.Generation) (purged meter.Day,
 	if err := tx.Run(l.sql.shareGeneration); err != nil {
 		return 0, err
 	}
-	current, purged, err := l.belief(tx)
+	current, purged, _, err := l.belief(tx)
 	if err == nil && current != g {
 		err = oldGeneration(g, current)
 	}

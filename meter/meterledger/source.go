@@ -87,6 +87,8 @@ type Horizon struct {
 type Holdings struct {
 	Range  Range
 	Source meter.Source
+	// Since is when the generation of Source began, by the server's clock.
+	Since time.Time
 	// Families are the families of the range, those without lines too.
 	Families []string
 	// Rows are those of Source.Rows, with what else the log says of them.
@@ -114,7 +116,7 @@ func (l *Ledger) Read(ctx context.Context, r Range, h Horizon) (held Holdings, e
 
 func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon) (err error) {
 	s := &held.Source
-	if s.Generation, err = l.current(tx); err != nil {
+	if s.Generation, _, held.Since, err = l.belief(tx); err != nil {
 		return err
 	}
 	if err := l.readUnits(tx, held); err != nil {

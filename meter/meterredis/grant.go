@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/meter"
@@ -49,18 +50,24 @@ func (m *Meter) Grant(ctx context.Context, believed meter.Generation, g meter.Gr
 }
 
 // SettleGrants is told of grants that are confirmed in SQL, and of the families of their lines: from now on their records are
-// remembered for as long as those of events. Whoever grants looks into SQL first, and does not grant what is confirmed there.
+// remembered for as long as those of events, and the allowances expire when their month can change no more. Whoever grants looks into
+// SQL first, and does not grant what is confirmed there.
 func (m *Meter) SettleGrants(ctx context.Context, grants []meter.Grant, families map[string]string) error {
-	digests := make([]machine.Digest, len(grants))
+	digests, expiries := make([]machine.Digest, len(grants)), map[string]time.Time{}
 	for i, g := range grants {
 		family := g.Family
 		if g.Line != "" {
 			family = families[g.Line]
 		}
-		digests[i] = grantScope(g.ID, unitOf(g.Line, family)).Digest
+		u := unitOf(g.Line, family)
+		digests[i] = grantScope(g.ID, u).Digest
+		if g.Family != "" {
+			expiries[m.names.shared(u, g.Family, g.Month)] = m.MonthExpiry(g.Month)
+		} else {
+			expiries[m.names.individual(u, g.Line, g.Month)] = m.MonthExpiry(g.Month)
+		}
 	}
-	_, err := m.store.Release(ctx, digests, m.remembered())
-	return err
+	return m.settle(ctx, digests, expiries)
 }
 
 func (m *Meter) grantKeys(g meter.Grant, u unit) []string {

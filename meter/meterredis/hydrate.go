@@ -63,9 +63,9 @@ func (m *Meter) Hydrate(ctx context.Context, unit Members, h *Hydration) error {
 func (m *Meter) WritePhase(ctx context.Context, unit Members, h *Hydration, phase meter.Phase, epoch string) error {
 	w := m.writing(unit)
 	for _, line := range unit.Lines {
-		w.line(line, h)
+		m.line(w, line, h)
 	}
-	w.family(unit.Family, h)
+	m.family(w, unit.Family, h)
 	return m.write(ctx, w, h.opened(unit), h.since, phase, epoch)
 }
 
@@ -86,10 +86,19 @@ func (m *Meter) writing(members Members) *writing {
 	return &writing{names: m.names, unit: unitOf(line, members.Family)}
 }
 
-// add says what is to be in a key: nothing, a text, or names of fields and their values.
-func (w *writing) add(key string, content ...string) {
+// add says what is to be in a key: nothing, a text, or names of fields and their values. All of it is in SQL, so it may expire when
+// its time has come; the zero time is never.
+func (w *writing) add(key string, expires time.Time, content ...string) {
 	w.keys = append(w.keys, key)
-	w.args = append(append(w.args, strconv.Itoa(len(content))), content...)
+	w.args = append(append(w.args, strconv.Itoa(len(content)), expiry(expires)), content...)
+}
+
+// expiry writes when a key expires, as scripts take it.
+func expiry(at time.Time) string {
+	if at.IsZero() {
+		return "0"
+	}
+	return number(at.UnixMilli())
 }
 
 func words(fields []meter.Field) (all []string) {
@@ -100,44 +109,44 @@ func words(fields []meter.Field) (all []string) {
 }
 
 // line adds the keys of a line.
-func (w *writing) line(line string, h *Hydration) {
+func (m *Meter) line(w *writing, line string, h *Hydration) {
 	u, n, book, own := w.unit, w.names, h.book, h.policies[line]
-	w.add(n.lineVersion(u, line), number(book.LineVersions[line]))
-	w.add(n.linePolicies(u, line), words(own.LineFields())...)
+	w.add(n.lineVersion(u, line), time.Time{}, number(book.LineVersions[line]))
+	w.add(n.linePolicies(u, line), time.Time{}, words(own.LineFields())...)
 	if stamp := stampOf(own); stamp != "" {
 		w.fields = append(w.fields, policiesField(line), stamp)
 	}
 	for _, month := range h.months {
 		key := meter.MonthKey{Owner: line, Month: month}
-		left := book.Individual[key]
-		w.add(n.individual(u, line, month), words(when(left.Granted, meter.Field{Name: fieldAmount, Value: number(left.Amount)}, meter.Field{Name: fieldQoS, Value: number(left.QoS)}))...)
-		w.add(n.monthlyShared(u, line, month), words(usage(book.MonthlyShared[key]))...)
+		left, expires := book.Individual[key], m.MonthExpiry(month)
+		w.add(n.individual(u, line, month), expires, words(when(left.Granted, meter.Field{Name: fieldAmount, Value: number(left.Amount)}, meter.Field{Name: fieldQoS, Value: number(left.QoS)}))...)
+		w.add(n.monthlyShared(u, line, month), expires, words(usage(book.MonthlyShared[key]))...)
 	}
 	for _, day := range h.days {
-		key := meter.DayKey{Line: line, Day: day}
+		key, expires := meter.DayKey{Line: line, Day: day}, m.DayExpiry(day)
 		if total := book.DailyTotal[key]; total != 0 {
-			w.add(n.dailyTotal(u, line, day), number(total))
+			w.add(n.dailyTotal(u, line, day), expires, number(total))
 		} else {
-			w.add(n.dailyTotal(u, line, day))
+			w.add(n.dailyTotal(u, line, day), expires)
 		}
 		var fields []meter.Field
 		for _, app := range h.apps[key] {
 			fields = append(fields, counters(app, book.DailyApp[meter.AppKey{Line: line, Day: day, App: app}])...)
 		}
-		w.add(n.dailyApp(u, line, day), words(fields)...)
-		w.add(n.dailyShared(u, line, day), words(usage(book.DailyShared[key]))...)
+		w.add(n.dailyApp(u, line, day), expires, words(fields)...)
+		w.add(n.dailyShared(u, line, day), expires, words(usage(book.DailyShared[key]))...)
 	}
 }
 
 // family adds the keys of a family, if there is one.
-func (w *writing) family(family string, h *Hydration) {
+func (m *Meter) family(w *writing, family string, h *Hydration) {
 	if family == "" {
 		return
 	}
-	w.add(w.names.familyVersion(w.unit, family), number(h.book.FamilyVersions[family]))
+	w.add(w.names.familyVersion(w.unit, family), time.Time{}, number(h.book.FamilyVersions[family]))
 	for _, month := range h.months {
 		shared := h.book.Shared[meter.MonthKey{Owner: family, Month: month}]
-		w.add(w.names.shared(w.unit, family, month), words(when(shared.Granted, meter.Field{Name: fieldAmount, Value: number(shared.Amount)}))...)
+		w.add(w.names.shared(w.unit, family, month), m.MonthExpiry(month), words(when(shared.Granted, meter.Field{Name: fieldAmount, Value: number(shared.Amount)}))...)
 	}
 }
 

@@ -39,6 +39,7 @@ type Meter struct {
 	unit     *rueidis.Lua
 	fence    *rueidis.Lua
 	admit    *rueidis.Lua
+	correct  *rueidis.Lua
 	moves    moves
 	policies policyCache
 	gate     gate
@@ -59,7 +60,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	}
 	return &Meter{
 		store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
-		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), fence: rueidis.NewLuaScript(fenceLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua),
+		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), fence: rueidis.NewLuaScript(fenceLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua), correct: rueidis.NewLuaScript(correctLua),
 	}, nil
 }
 

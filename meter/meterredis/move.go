@@ -57,7 +57,7 @@ func moved(u unit, next string, n int64, err error) error {
 // version. The unit of a line in no family is made; so is that of a family whose other lines are not there yet.
 func (m *Meter) Arrive(ctx context.Context, line, family string, h *Hydration) error {
 	w := m.writing(Members{Family: family, Lines: []string{line}})
-	w.line(line, h)
+	m.line(w, line, h)
 	members := Members{Family: family, Lines: []string{line}}
 	u := w.unit
 	g := m.store.Generation(u.tag)
@@ -68,7 +68,7 @@ func (m *Meter) Arrive(ctx context.Context, line, family string, h *Hydration) e
 	create, opened := "", h.opened(members)
 	if state != m.generationOf(u) {
 		create = "make"
-		w.family(family, h)
+		m.family(w, family, h)
 	}
 	keys := append([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys...)
 	args := append([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, strconv.Itoa(len(opened))}, opened...)

@@ -163,12 +163,7 @@ func (m *Meter) dropPolicies(ctx context.Context) error {
 
 // HasPolicies reports whether every bucket has these versions of the global policies, apart from the gate.
 func (m *Meter) HasPolicies(ctx context.Context, set meter.PolicySet) (bool, error) {
-	var versions []string
-	for _, id := range meter.AllPolicies() {
-		if id != meter.Gate {
-			versions = append(versions, number(set.Get(id).Version()))
-		}
-	}
+	stamped := globalStamp(set)
 	var ask rueidis.Commands
 	for _, bucket := range buckets() {
 		ask = append(ask, m.client.B().Hget().Key(m.names.policy(bucket, meter.Gate)).Field(fieldStamp).Build())
@@ -178,11 +173,22 @@ func (m *Meter) HasPolicies(ctx context.Context, set meter.PolicySet) (bool, err
 		if err != nil && !rueidis.IsRedisNil(err) {
 			return false, store.Unavailable(fmt.Errorf("read the versions of policies: %w", err))
 		}
-		if stamp != strings.Join(versions, ".") {
+		if stamp != stamped {
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// globalStamp names the versions of the global policies, apart from the gate, as script/policy.lua does.
+func globalStamp(set meter.PolicySet) string {
+	var versions []string
+	for _, id := range meter.AllPolicies() {
+		if id != meter.Gate {
+			versions = append(versions, number(set.Get(id).Version()))
+		}
+	}
+	return strings.Join(versions, ".")
 }
 
 func (m *Meter) policyKeys(bucket string) (keys []string) {

@@ -38,6 +38,11 @@ func (m *Meter) Settle(ctx context.Context, rows []meter.Row) error {
 		digests = append(digests, scopeOf(row.Event, u).Digest)
 		m.expiries(u, row, expiries)
 	}
+	return m.settle(ctx, digests, expiries)
+}
+
+// settle lets expire the records of operations that SQL has, and what they have changed.
+func (m *Meter) settle(ctx context.Context, digests []machine.Digest, expiries map[string]time.Time) error {
 	b := m.client.B()
 	var commands rueidis.Commands
 	for key, at := range expiries {

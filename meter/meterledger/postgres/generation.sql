@@ -1,2 +1,2 @@
--- The current generation, and the last day of which rows were purged.
-SELECT generation, purged FROM reprise.meter_generation WHERE id = 1
+-- The current generation, the last day of which rows were purged, and since when the generation is current.
+SELECT generation, purged, since FROM reprise.meter_generation WHERE id = 1

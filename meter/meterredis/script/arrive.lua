@@ -2,8 +2,9 @@
 --
 -- KEYS  1 unit   2 generation of the bucket   then those of the line, and of a unit that is made what else it has
 -- ARGV  1 generation as bytes   2 generation as text   3 since, in ms since 1970   4 make, if the unit may be made   5 how many
---       months are open then, and their fields   then, for each of the other keys, how many words are for it: 0 if it is not to be
---       there, 1 and a text, or more and names of fields with values   then fields of the unit, with values
+--       months are open then, and their fields   then, for each of the other keys, how many words are for it, when it expires in ms
+--       since 1970 or 0 for never, and the words: none if it is not to be there, a text, or names of fields with values   then fields
+--       of the unit, with values
 -- Reply 1  done
 --       0  the unit is not complete in this generation
 --      -3  the bucket has another generation, or none
@@ -31,11 +32,14 @@ for i = 3, #KEYS do
 	local words = tonumber(ARGV[at])
 	redis.call('DEL', KEYS[i])
 	if words == 1 then
-		redis.call('SET', KEYS[i], ARGV[at + 1])
+		redis.call('SET', KEYS[i], ARGV[at + 2])
 	elseif words > 1 then
-		redis.call('HSET', KEYS[i], unpack(ARGV, at + 1, at + words))
+		redis.call('HSET', KEYS[i], unpack(ARGV, at + 2, at + words + 1))
 	end
-	at = at + words + 1
+	if words > 0 and ARGV[at + 1] ~= '0' then
+		redis.call('PEXPIREAT', KEYS[i], ARGV[at + 1])
+	end
+	at = at + words + 2
 end
 for i = at, #ARGV, 2 do
 	redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])

@@ -142,10 +142,14 @@ elseif short then
 			blocked, why = blocked + rest, why .. ',qos_used'
 		end
 	end
-	i = single > 0 and string.format('%.0f', single)
-	s = shared > 0 and string.format('%.0f', shared)
-	q = slow > 0 and string.format('%.0f', slow)
-	b = blocked > 0 and string.format('%.0f', blocked)
+	if single == amount then
+		i = bytes
+	else
+		i = single > 0 and string.format('%.0f', single)
+		s = shared > 0 and string.format('%.0f', shared)
+		q = slow > 0 and string.format('%.0f', slow)
+		b = blocked > 0 and string.format('%.0f', blocked)
+	end
 else
 	local MOST = '9223372036854775807'
 	local function halves(a)
@@ -243,49 +247,51 @@ else
 end
 
 -- From here on nothing is refused. What could fail if a counter were damaged comes first.
-local answer = ARGV[15]
+local parts = '' -- of the result, beside how it begins and ends
 if i then
 	call('HINCRBY', KEYS[6], ARGV[7] .. 'individual', i)
 	call('HINCRBY', KEYS[4], 'amount', '-' .. i)
-	answer = answer .. ';i=' .. i
+	call('INCRBY', KEYS[5], i)
+	parts = ';i=' .. i
 end
-if s then
-	call('HINCRBY', KEYS[6], ARGV[7] .. 'shared', s)
-	call('HINCRBY', KEYS[10], 'amount', '-' .. s)
-	for n = 7, 8 do
-		call('HINCRBY', KEYS[n], 'usage_amount', s)
-		call('HSET', KEYS[n], 'family_id', family)
+if i ~= bytes then
+	if s then
+		call('HINCRBY', KEYS[6], ARGV[7] .. 'shared', s)
+		call('HINCRBY', KEYS[10], 'amount', '-' .. s)
+		for n = 7, 8 do
+			call('HINCRBY', KEYS[n], 'usage_amount', s)
+			call('HSET', KEYS[n], 'family_id', family)
+		end
+		call('INCRBY', KEYS[5], s)
+		parts = parts .. ';s=' .. s
 	end
-	answer = answer .. ';s=' .. s
-end
-if q then
-	call('HINCRBY', KEYS[6], ARGV[7] .. 'qos', q)
-	call('HINCRBY', KEYS[4], 'qos', '-' .. q)
-	answer = answer .. ';q=' .. q
-end
-for n = 1, 3 do
-	local part = n == 1 and i or n == 2 and s or n == 3 and q
-	if part then
-		call('INCRBY', KEYS[5], part)
+	if q then
+		call('HINCRBY', KEYS[6], ARGV[7] .. 'qos', q)
+		call('HINCRBY', KEYS[4], 'qos', '-' .. q)
+		call('INCRBY', KEYS[5], q)
+		parts = parts .. ';q=' .. q
 	end
-end
-if b then
-	answer = answer .. ';b=' .. b
-end
-if u then
-	answer = answer .. ';u=' .. u
-end
-if why ~= '' then
-	answer = answer .. ';why=' .. string.sub(why, 2)
-end
-if q and ARGV[14] ~= '' then
-	answer = answer .. ';sp=' .. ARGV[14]
+	if b then
+		parts = parts .. ';b=' .. b
+	end
+	if u then
+		parts = parts .. ';u=' .. u
+	end
+	if why ~= '' then
+		parts = parts .. ';why=' .. string.sub(why, 2)
+	end
+	if q and ARGV[14] ~= '' then
+		parts = parts .. ';sp=' .. ARGV[14]
+	end
 end
 if family ~= '' then
-	answer = answer .. ';f=' .. family
+	parts = parts .. ';f=' .. family
 end
-answer = answer .. ';lv=' .. string.format('%.0f', call('INCR', KEYS[3]))
+local changed = call('INCR', KEYS[3])
+if changed >= 100000000000000 then -- else it is exact as it is written by itself
+	changed = string.format('%.0f', changed)
+end
 if s then
-	answer = answer .. ';fv=' .. string.format('%.0f', call('INCR', KEYS[9]))
+	changed = changed .. ';fv=' .. string.format('%.0f', call('INCR', KEYS[9]))
 end
-return answer .. ';g=' .. ARGV[1]
+return ARGV[15] .. parts .. ';lv=' .. changed .. ';g=' .. ARGV[1]

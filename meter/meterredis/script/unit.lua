@@ -2,8 +2,8 @@
 --
 -- KEYS  1 unit   2 policy 8   3 generation of the bucket   4 fence of the bucket   then the others
 -- ARGV  1 generation as bytes   2 generation as text   3 phase   4 open, 1 or 0   5 since, in ms since 1970
---       6 epoch, empty for a write that no fence is asked about   7 how many months are open, and their fields   then, for each of the other keys, how many words are for it: 0 if it is
---       not to be there, 1 and a text, or more and names of fields with values
+--       6 epoch, empty for a write that no fence is asked about   7 how many months are open, and their fields   then, for each of the other keys, how many words are for it, when it
+--       expires in ms since 1970 or 0 for never, and the words: none if it is not to be there, a text, or names of fields with values
 -- Reply 1  done
 --       0  the unit is at this phase already, or past it: nothing was changed
 --      -1  the gate is open
@@ -33,11 +33,14 @@ for i = 5, #KEYS do
 	local words = tonumber(ARGV[at])
 	redis.call('DEL', KEYS[i])
 	if words == 1 then
-		redis.call('SET', KEYS[i], ARGV[at + 1])
+		redis.call('SET', KEYS[i], ARGV[at + 2])
 	elseif words > 1 then
-		redis.call('HSET', KEYS[i], unpack(ARGV, at + 1, at + words))
+		redis.call('HSET', KEYS[i], unpack(ARGV, at + 2, at + words + 1))
 	end
-	at = at + words + 1
+	if words > 0 and ARGV[at + 1] ~= '0' then
+		redis.call('PEXPIREAT', KEYS[i], ARGV[at + 1])
+	end
+	at = at + words + 2
 end
 for i = at, #ARGV, 2 do -- of the unit itself
 	redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])

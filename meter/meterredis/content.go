@@ -1,0 +1,221 @@
+package meterredis
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+// Content is what a key holds, with its type and its expiry: all that there is to compare of it.
+type Content struct {
+	// Type is [TypeNone], [TypeString] or [TypeHash]; any other is not one of the meter's keys, and nothing more is known then.
+	Type   string
+	Text   string            // of a string
+	Fields map[string]string // of a hash
+	// Expires is when the key expires, by the server's clock, to about a millisecond; zero is never.
+	Expires time.Time
+}
+
+// The types of the meter's keys. A key that is not there has none.
+const (
+	TypeNone   = "none"
+	TypeString = "string"
+	TypeHash   = "hash"
+	typeOther  = "of another type"
+)
+
+// Text returns the content of a key that holds a text, and is not there if it is empty.
+func Text(text string, expires time.Time) Content {
+	if text == "" {
+		return Content{Type: TypeNone}
+	}
+	return Content{Type: TypeString, Text: text, Expires: expires}
+}
+
+// Hash returns the content of a key that holds fields, and is not there if there are none.
+func Hash(fields map[string]string, expires time.Time) Content {
+	if len(fields) == 0 {
+		return Content{Type: TypeNone}
+	}
+	return Content{Type: TypeHash, Fields: fields, Expires: expires}
+}
+
+// expiryTolerance is by how much two expiries may differ that are the same.
+const expiryTolerance = time.Second
+
+// Same reports whether two contents have the same type, value and expiry.
+func (c Content) Same(o Content) bool { return c.SameValue(o) && c.SameExpiry(o) }
+
+// SameValue is [Content.Same] without the expiry.
+func (c Content) SameValue(o Content) bool {
+	return c.Type == o.Type && c.Type != typeOther && c.Text == o.Text && maps.Equal(c.Fields, o.Fields)
+}
+
+// SameExpiry reports whether two keys expire at the same time.
+func (c Content) SameExpiry(o Content) bool {
+	if c.Expires.IsZero() || o.Expires.IsZero() {
+		return c.Expires.IsZero() == o.Expires.IsZero()
+	}
+	return c.Expires.Sub(o.Expires).Abs() <= expiryTolerance
+}
+
+// String writes a content for a person, fields in their order.
+func (c Content) String() string {
+	text := c.Type
+	switch c.Type {
+	case TypeNone:
+		return "not there"
+	case TypeString:
+		text = fmt.Sprintf("%q", c.Text)
+	case TypeHash:
+		var parts []string
+		for _, field := range slices.Sorted(maps.Keys(c.Fields)) {
+			parts = append(parts, fmt.Sprintf("%s=%q", field, c.Fields[field]))
+		}
+		text = "{" + strings.Join(parts, " ") + "}"
+	}
+	if c.Expires.IsZero() {
+		return text + ", never expires"
+	}
+	return text + ", expires " + c.Expires.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// Wanted is a key that is to be looked at, and the type that it should have: of another one no more is read than that.
+type Wanted struct{ Key, Type string }
+
+// Contents reads keys of one bucket at one instant. Of those of type none it is asked together whether any is there, and only then each
+// is looked at. What a key is that has not the type that is wanted is in its type alone.
+func (m *Meter) Contents(ctx context.Context, wanted []Wanted) (map[string]Content, error) {
+	r := &contentReader{builder: m.client.B(), found: make(map[string]Content, len(wanted))}
+	r.ask(r.builder.Multi().Build(), nil)
+	r.ask(r.builder.Time().Build(), r.time)
+	var absent []string
+	for _, w := range wanted {
+		if w.Type == TypeNone {
+			absent = append(absent, w.Key)
+			r.found[w.Key] = Content{Type: TypeNone}
+			continue
+		}
+		r.want(w)
+	}
+	there := int64(0)
+	for part := range slices.Chunk(absent, 100) {
+		r.ask(r.builder.Exists().Key(part...).Build(), func(message rueidis.RedisMessage) error {
+			n, err := message.AsInt64()
+			there += n
+			return err
+		})
+	}
+	if err := r.run(ctx, m.client); err != nil || there == 0 {
+		return r.found, err
+	}
+	return r.found, m.unexpected(ctx, absent, r.found)
+}
+
+// unexpected looks at keys of which some are there that should not be. They are read after the others: whoever corrects one compares it again.
+func (m *Meter) unexpected(ctx context.Context, keys []string, found map[string]Content) error {
+	for _, key := range keys {
+		content, err := m.Content(ctx, key)
+		if err != nil {
+			return err
+		}
+		found[key] = content
+	}
+	return nil
+}
+
+// Content reads a key of whatever type.
+func (m *Meter) Content(ctx context.Context, key string) (Content, error) {
+	kind, err := m.client.Do(ctx, m.client.B().Type().Key(key).Build()).ToString()
+	if err != nil {
+		return Content{}, store.Unavailable(fmt.Errorf("read %s: %w", key, err))
+	}
+	if kind != TypeString && kind != TypeHash {
+		return Content{Type: kind}, nil
+	}
+	found, err := m.Contents(ctx, []Wanted{{key, kind}})
+	return found[key], err
+}
+
+// contentReader collects what is asked, and what is to be done with each answer.
+type contentReader struct {
+	builder  rueidis.Builder
+	commands rueidis.Commands
+	take     []func(rueidis.RedisMessage) error
+	now      time.Time
+	found    map[string]Content
+}
+
+func (r *contentReader) ask(command rueidis.Completed, take func(rueidis.RedisMessage) error) {
+	r.commands, r.take = append(r.commands, command), append(r.take, take)
+}
+
+func (r *contentReader) time(message rueidis.RedisMessage) error {
+	parts, err := message.AsIntSlice()
+	if err == nil && len(parts) == 2 {
+		r.now = time.Unix(parts[0], parts[1]*1000)
+	}
+	return err
+}
+
+// want asks for a key: a value, and how long it stays.
+func (r *contentReader) want(w Wanted) {
+	var value rueidis.Completed
+	if w.Type == TypeHash {
+		value = r.builder.Hgetall().Key(w.Key).Build()
+	} else {
+		value = r.builder.Get().Key(w.Key).Build()
+	}
+	r.ask(value, func(message rueidis.RedisMessage) (err error) {
+		r.found[w.Key], err = contentOf(w, message)
+		return err
+	})
+	r.ask(r.builder.Pttl().Key(w.Key).Build(), func(message rueidis.RedisMessage) error {
+		left, err := message.AsInt64()
+		if c := r.found[w.Key]; err == nil && left >= 0 {
+			c.Expires = r.now.Add(time.Duration(left) * time.Millisecond)
+			r.found[w.Key] = c
+		}
+		return err
+	})
+}
+
+func contentOf(w Wanted, message rueidis.RedisMessage) (Content, error) {
+	err := message.Error()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return Content{Type: TypeNone}, nil
+	case err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE"):
+		return Content{Type: typeOther}, nil
+	case err != nil:
+		return Content{}, err
+	case w.Type == TypeHash:
+		fields, err := message.AsStrMap()
+		return Hash(fields, time.Time{}), err
+	}
+	text, err := message.ToString()
+	return Content{Type: TypeString, Text: text}, err
+}
+
+// run asks, and takes the answers. An error of a single command, such as a right that is missing, is of the whole.
+func (r *contentReader) run(ctx context.Context, client rueidis.Client) error {
+	r.ask(r.builder.Exec().Build(), nil)
+	replies := client.DoMulti(ctx, r.commands...)
+	all, err := replies[len(replies)-1].ToArray()
+	if err != nil {
+		return store.Unavailable(fmt.Errorf("read keys: %w", err))
+	}
+	for i, message := range all {
+		if err := r.take[i+1](message); err != nil { // the first is MULTI
+			return fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+	}
+	return nil
+}

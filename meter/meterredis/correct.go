@@ -1,0 +1,143 @@
+package meterredis
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
+)
+
+//go:embed script/correct.lua
+var correctLua string
+
+// ErrChanged is the error of a correction of a key that is not any more as it was judged. Nothing was changed.
+var ErrChanged = errors.New("the key has changed since it was judged")
+
+// ErrUnreadable is the error of a key that Redis does not give out.
+var ErrUnreadable = errors.New("the key cannot be read")
+
+// Saved is a key as it was at one instant, whatever its type: what can be put back.
+type Saved struct {
+	// Dump is what the server's DUMP says of it; empty if it is not there.
+	Dump []byte
+	// Expires is when it expires, in ms since 1970; 0 is never.
+	Expires int64
+}
+
+// Correction is a change of one key, under the condition that it is as it was judged.
+type Correction struct {
+	Key string
+	// Seen is what the key held.
+	Seen Saved
+	// Version is the key that counts the changes of the key's owner, and Changes what it held, empty for nothing; without a name it does not
+	// matter.
+	Version, Changes string
+	// Epoch is that of the fence, as digits; empty asks about none.
+	Epoch string
+	// Content is what the key is to hold, or Restore what was saved of it.
+	Content Content
+	Restore *Saved
+}
+
+// Save reads a key as it is, and the key that counts the changes of its owner, if there is one, at the same instant.
+func (m *Meter) Save(ctx context.Context, key, version string) (seen Saved, changes string, err error) {
+	b := m.client.B()
+	other := version
+	if other == "" {
+		other = key
+	}
+	replies := m.client.DoMulti(ctx, b.Multi().Build(), b.Time().Build(), b.Dump().Key(key).Build(), b.Pttl().Key(key).Build(), b.Get().Key(other).Build(), b.Exec().Build())
+	all, err := replies[len(replies)-1].ToArray()
+	if err != nil || len(all) != 4 {
+		return seen, "", store.Unavailable(fmt.Errorf("read %s: %w", key, err))
+	}
+	now, err := all[0].AsIntSlice()
+	if err != nil {
+		return seen, "", store.Unavailable(err)
+	}
+	dump, err := all[1].AsBytes()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return seen, "", fmt.Errorf("%s: %w: %w", key, ErrUnreadable, err)
+	}
+	seen.Dump = dump
+	if left, err := all[2].AsInt64(); err == nil && left >= 0 {
+		seen.Expires = time.Unix(now[0], now[1]*1000).UnixMilli() + left
+	}
+	if version != "" {
+		changes, err = all[3].ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return seen, "", fmt.Errorf("%s: %w: %w", version, ErrUnreadable, err)
+		}
+	}
+	return seen, changes, nil
+}
+
+// Correct changes a key of a bucket. [ErrChanged] if it is not as it was judged, [ErrFenced] if somebody else restores by now, and
+// [store.ErrLost] if the bucket has another generation; nothing was changed then.
+func (m *Meter) Correct(ctx context.Context, bucket int, c Correction) error {
+	g, generation := m.store.BucketGeneration(bucket)
+	version, changes := c.Version, c.Changes
+	if version == "" {
+		version, changes = c.Key, "-"
+	}
+	args := []string{rueidis.BinaryString(g[:]), c.Epoch, rueidis.BinaryString(c.Seen.Dump), changes}
+	switch {
+	case c.Restore != nil && len(c.Restore.Dump) > 0:
+		args = append(args, number(c.Restore.Expires), "dump", rueidis.BinaryString(c.Restore.Dump))
+	case c.Restore != nil || c.Content.Type == TypeNone:
+		args = append(args, "0", "none")
+	case c.Content.Type == TypeHash:
+		args = append(args, expiry(c.Content.Expires), "hash")
+		for name, value := range c.Content.Fields {
+			args = append(args, name, value)
+		}
+	default:
+		args = append(args, expiry(c.Content.Expires), "string", c.Content.Text)
+	}
+	keys := []string{c.Key, generation, m.names.fence(fmt.Sprintf("{%04d}", bucket)), version}
+	n, err := m.correct.Exec(ctx, m.client, keys, args).AsInt64()
+	switch {
+	case err != nil:
+		return failed("correct "+c.Key, err)
+	case n == -3:
+		return fmt.Errorf("%w: the bucket of %s has another generation than this process knows, or none", store.ErrLost, c.Key)
+	case n == -2:
+		return fmt.Errorf("%s: %w", c.Key, ErrFenced)
+	case n == 0:
+		return fmt.Errorf("%s: %w", c.Key, ErrChanged)
+	}
+	return nil
+}
+
+// BucketOf returns the number of the bucket that the name of a key says; ok is false if it says none.
+func (n Name) BucketOf() (bucket int, ok bool) {
+	if _, err := fmt.Sscanf(n.Bucket, "{%04d}", &bucket); err != nil || bucket < 0 || bucket >= redisstore.Buckets {
+		return 0, false
+	}
+	return bucket, n.Bucket == fmt.Sprintf("{%04d}", bucket)
+}
+
+// UnitBucket returns the bucket of the unit of a line or a family, as it stands in names.
+func UnitBucket(line, family string) string { return unitOf(line, family).bucket }
+
+// PolicyContents returns what is to be in each bucket of the global policies: each key with its content, in the order of their numbers.
+func (m *Meter) PolicyContents(bucket string, set meter.PolicySet) (keys []string, contents []Content) {
+	for _, id := range meter.AllPolicies() {
+		fields := map[string]string{}
+		for _, f := range set.Get(id).Fields() {
+			fields[f.Name] = f.Value
+		}
+		if id == meter.Gate {
+			fields[fieldStamp] = globalStamp(set)
+		}
+		keys, contents = append(keys, m.names.policy(bucket, id)), append(contents, Hash(fields, time.Time{}))
+	}
+	return keys, contents
+}

@@ -217,3 +217,34 @@ func TestSQLStops(t *testing.T) {
 	p.drained()
 	p.audit()
 }
+
+// Rows that share a commit are answered each for itself. A row that is refused keeps nobody else's out.
+func TestRowsShareACommit(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 6)
+		w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory})
+		var group []*appending
+		for n := range 3 {
+			e := p.event(n)
+			f := w.decide(t.Context(), []delivery{{text: string(e.AppendJSON(nil))}, {text: string(e.AppendJSON(nil))}})
+			group = append(group, &appending{rows: []meter.Row{*f[0].row, *f[1].row}, done: make(chan struct{})})
+		}
+		bad := group[1].rows[0]
+		bad.Result.Individual++
+		group[1].rows[0] = bad
+		g := p.meter.Generation()
+		for round, want := range []meterledger.Outcome{meterledger.Inserted, meterledger.Already} {
+			for _, one := range group {
+				one.done = make(chan struct{})
+			}
+			w.appender.commit(t.Context(), g, group)
+			for i, one := range group {
+				<-one.done
+				if bad := i == 1; bad != (one.err != nil) || !bad && (one.added[0].Outcome != want || one.added[1].Outcome != meterledger.Already) {
+					t.Errorf("round %d, %d: %+v, %v", round, i, one.added, one.err)
+				}
+			}
+		}
+	})
+}

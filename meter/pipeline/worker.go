@@ -18,8 +18,9 @@ import (
 // work. Make one with [NewWorker].
 type Worker struct {
 	WorkerOptions
-	name   string
-	atOnce int
+	name     string
+	atOnce   int
+	appender *appender
 }
 
 // WorkerOptions are what a worker works with.
@@ -48,7 +49,7 @@ func NewWorker(o WorkerOptions) *Worker {
 	if o.Idle == 0 {
 		o.Idle = 30 * time.Second
 	}
-	return &Worker{WorkerOptions: o, name: rand.Text(), atOnce: 128}
+	return &Worker{WorkerOptions: o, name: rand.Text(), atOnce: 128, appender: &appender{ledger: o.Ledger}}
 }
 
 // delivery is an event on its way, and where it came from.
@@ -191,7 +192,7 @@ func (w *Worker) commit(ctx context.Context, fates []fate) {
 		for i, f := range decided {
 			rows[i] = *f.row
 		}
-		appended, err := w.Ledger.AppendDone(ctx, g, rows)
+		appended, err := w.appender.append(ctx, g, rows)
 		for i, f := range decided {
 			if f.err = err; err == nil {
 				f.recorded(appended[i])

@@ -114,18 +114,23 @@ func buildReprise(ctx context.Context, s settings) (string, error) {
 	return binary, nil
 }
 
-// startReprise starts `reprise proxy` in front of an upstream and waits until it takes connections.
+// startReprise starts `reprise proxy` in front of an upstream.
 func startReprise(ctx context.Context, s settings, binary, upstream, dsn string) (*child, error) {
+	return startServing(ctx, s, "reprise", binary, "proxy", "--upstream", "http://"+upstream, "--principal", "none", "--store", dsn)
+}
+
+// startServing starts a command that serves, and waits until it takes connections. What it prints is in a file of its name.
+func startServing(ctx context.Context, s settings, name, binary string, args ...string) (*child, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(s.dir, "reprise.log"))
+	log, err := os.Create(filepath.Join(s.dir, name+".log"))
 	if err != nil {
 		return nil, err
 	}
 	c := &child{address: address}
-	c.command = exec.CommandContext(ctx, binary, "proxy", "--upstream", "http://"+upstream, "--principal", "none", "--listen", address, "--store", dsn)
+	c.command = exec.CommandContext(ctx, binary, append(args, "--listen", address)...)
 	c.command.Env = append(os.Environ(), "REPRISE_SECRET="+strings.Repeat("benchmark", 5))
 	c.command.Dir, c.command.Stdout, c.command.Stderr, c.stdin = s.dir, log, log, log
 	if err := c.command.Start(); err != nil {
@@ -143,7 +148,7 @@ func startReprise(ctx context.Context, s settings, binary, upstream, dsn string)
 		}
 	}
 	text, _ := os.ReadFile(log.Name())
-	return nil, errors.Join(fmt.Errorf("reprise proxy does not listen on %s:\n%s", address, text), c.stop())
+	return nil, errors.Join(fmt.Errorf("%s does not listen on %s:\n%s", name, address, text), c.stop())
 }
 
 func (c *child) stop() error {

@@ -45,6 +45,7 @@ func parts() []part {
 		{"redis-size", onRedis(benchRedisSize)},
 		{"redis-effects", onRedis(benchRedisEffects)},
 		{"redis-durable", onRedis(benchRedisDurable)},
+		{"meter", benchMeter},
 	}...)
 }
 

@@ -93,8 +93,7 @@ func Run(t *testing.T, k Kind) {
 func (k Kind) parts() []part {
 	return []part{
 		{"commands", func(t *testing.T) {
-			cheap := k.Open(t).Wire == nil
-			everyIO(t.Context(), t, seedOf(t), proving() || cheap, func() *troupe { return newTroupe(t, k.Open(t), true) })
+			everyIO(t.Context(), t, seedOf(t), proving(), func() *troupe { return newTroupe(t, k.Open(t), true) })
 		}},
 		{"wire", func(t *testing.T) {
 			if k.Open(t).Wire == nil {
@@ -104,7 +103,7 @@ func (k Kind) parts() []part {
 		}},
 		{"histories", func(t *testing.T) {
 			p := newTroupe(t, k.Open(t), false)
-			p.histories(t.Context(), t, seedOf(t), rounds(5, 400), p.handles(t), nil)
+			p.histories(t.Context(), t, seedOf(t), rounds(3, 400), p.handles(t), nil)
 		}},
 	}
 }
@@ -138,7 +137,7 @@ func befall(t *testing.T, r reporter, harm func(t *testing.T) (Subject, []Troubl
 	total.judge(r, "troubles came and went")
 	sudden := slices.DeleteFunc(troubles, func(tr Trouble) bool { return tr.Slow })
 	if len(sudden) > 0 {
-		p.histories(t.Context(), r, seedOf(t), rounds(3, 100), p.handles(t), sudden)
+		p.histories(t.Context(), r, seedOf(t), rounds(1, 100), p.handles(t), sudden)
 	}
 }
 

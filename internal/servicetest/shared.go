@@ -19,11 +19,12 @@ const (
 // otherRedis names the program that is started as a Redis server, instead of redis-server.
 const otherRedis = "REPRISE_TEST_REDIS_SERVER"
 
-// sharedPostgres is the server that all tests of the process share, started by the first that asks.
+// sharedPostgres is the server that all tests of the process share, started by the first that asks. What it is asked to
+// survive is a crash of its own at most, so that it need not wait for the disk.
 var sharedPostgres = sync.OnceValues(func() (*postgres, error) {
 	dsn := os.Getenv(externalPostgres)
 	if dsn == "" {
-		p, err := startPostgres(PostgresOptions{MaxConnections: 300})
+		p, err := startPostgres(PostgresOptions{MaxConnections: 300, Unsafe: true})
 		if err == nil {
 			p.shared = true
 		}
@@ -53,11 +54,11 @@ var sharedRedis = sync.OnceValues(func() (*redis, error) {
 	return &redis{daemon: &daemon{kind: "Redis", log: newServerLog(), shared: true}, external: there}, nil
 })
 
-// sharedMariaDB is the server that all tests of the process share, started by the first that asks.
+// sharedMariaDB is as sharedPostgres.
 var sharedMariaDB = sync.OnceValues(func() (*mariadb, error) {
 	dsn := os.Getenv(externalMySQL)
 	if dsn == "" {
-		m, err := startMariaDB(MariaDBOptions{MaxConnections: 500})
+		m, err := startMariaDB(MariaDBOptions{MaxConnections: 500, Unsafe: true})
 		if err == nil {
 			m.shared = true
 		}

@@ -88,7 +88,8 @@ func (d *database) refuse(want machine.Outcome, command machine.Command) machine
 	before := d.inspect(command.Target())
 	reply := d.expect(want, command)
 	after := d.inspect(command.Target())
-	if diff := cmp.Diff(before, after, comparison...); diff != "" {
+	if !equalRecords(before, after) {
+		diff := cmp.Diff(before, after, comparison...)
 		d.Fatalf("%v: refused as %v, and changed the record (-before +after):\n%s", command.Kind(), want, diff)
 	}
 	return reply
@@ -134,10 +135,27 @@ func (m model) follow(command machine.Command, got machine.Reply) string {
 	} else {
 		m[digest] = next
 	}
-	if reflect.DeepEqual(want, got) {
+	if equalReplies(want, got) {
 		return ""
 	}
 	return cmp.Diff(want, got, comparison...)
+}
+
+// equalReplies reports whether two replies are equal by comparison, mostly without its help, which takes long.
+func equalReplies(want, got machine.Reply) bool {
+	a, b := want, got
+	a.Record, b.Record = nil, nil
+	return reflect.DeepEqual(a, b) && equalRecords(want.Record, got.Record) || cmp.Equal(want, got, comparison...)
+}
+
+// equalRecords is equalReplies for records.
+func equalRecords(a, b *machine.Record) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	plain := *b
+	plain.Generation = a.Generation
+	return reflect.DeepEqual(*a, plain) || cmp.Equal(a, b, comparison...)
 }
 
 // comparison compares replies and records. A generation belongs to the store, and Step does not know it.

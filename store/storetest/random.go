@@ -90,7 +90,11 @@ func runRandom(t *testing.T, open func(t *testing.T) Harness) {
 	for i, history := range histories {
 		t.Run([]string{"fixed", "fresh"}[i], func(t *testing.T) {
 			t.Parallel()
-			RandomHistory(t, open(t), history)
+			h := open(t)
+			if h.sampled() {
+				history.Steps /= 5
+			}
+			RandomHistory(t, h, history)
 		})
 	}
 }

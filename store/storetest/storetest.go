@@ -40,7 +40,12 @@ type Harness struct {
 	// Fades says that records which count as absent vanish by themselves some time after. To forget one is
 	// then answered as if there had never been one.
 	Fades bool
+	// Sampled says that the whole suite runs on the same store in another arrangement. What this one can hardly
+	// change, the table and random histories, is then a sample, except with REPRISE_PROVE=1.
+	Sampled bool
 }
+
+func (h Harness) sampled() bool { return h.Sampled && !proving() }
 
 // Run tests a store. open makes a new [Harness] for each part of the suite, and cleans up by t.Cleanup.
 // The parts run in parallel.

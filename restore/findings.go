@@ -2,6 +2,7 @@ package restore
 
 import (
 	"context"
+	"slices"
 
 	"github.com/reprise-dev/reprise/internal/database"
 )
@@ -27,6 +28,15 @@ func (s *Sessions) Findings(ctx context.Context, session, after int64, limit int
 	return s.found(ctx, s.sql.findings, session, after, limit)
 }
 
+// find adds findings of no target that is listed, to the session's round.
+func (s *Sessions) find(ctx context.Context, v Session, found []Finding) error {
+	form, err := findingsForm(found)
+	if err != nil {
+		return err
+	}
+	return s.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(s.sql.putFindings, v.ID, v.Round, 0, form) })
+}
+
 // unsettled returns findings of the session's round that nobody has judged yet.
 func (s *Sessions) unsettled(ctx context.Context, v Session, after int64, limit int) ([]Finding, error) {
 	return s.found(ctx, s.sql.openFindings, v.ID, v.Round, after, limit)
@@ -50,7 +60,41 @@ func (s *Sessions) settle(ctx context.Context, f Finding, c Correction) error {
 	if c.Detail == "" {
 		c.Detail = f.Detail
 	}
-	_, err := s.db.Do(ctx, s.sql.settleFinding, f.ID, string(c.Outcome), c.Detail, c.Old)
+	_, err := s.db.Do(ctx, s.sql.settleFinding, f.ID, string(c.Outcome), c.Detail)
+	return err
+}
+
+// keep keeps what the correction of a finding is about to replace. Nothing is replaced before that is in SQL: a process that dies in
+// between has lost nothing.
+func (s *Sessions) keep(f Finding) Keep {
+	return func(ctx context.Context, old []byte) error {
+		_, err := s.db.Do(ctx, s.sql.keepFinding, f.ID, old)
+		return err
+	}
+}
+
+// kept is a correction that can be undone.
+type kept struct {
+	Finding
+	old []byte
+}
+
+// corrections returns those of a session that can be undone and were not, the last first, before a number.
+func (s *Sessions) corrections(ctx context.Context, session, before int64, limit int) (all []kept, err error) {
+	err = s.db.Look(ctx, func(tx *database.Tx) error {
+		all = nil
+		var k kept
+		return tx.Each(s.sql.corrections, []any{session, before, limit}, []any{&k.ID, &k.Kind, &k.Item, &k.Outcome, &k.Detail, &k.old}, func() error {
+			all = append(all, kept{k.Finding, slices.Clone(k.old)})
+			return nil
+		})
+	})
+	return all, err
+}
+
+// undone notes what became of a correction.
+func (s *Sessions) undone(ctx context.Context, f Finding, c Correction) error {
+	_, err := s.db.Do(ctx, s.sql.undoFinding, f.ID, string(c.Outcome), c.Detail)
 	return err
 }
 

@@ -71,9 +71,9 @@ func (w watched) Verify(ctx context.Context, t Target, f Fence) (d Done, found [
 	return d, found, err
 }
 
-func (w watched) Correct(ctx context.Context, found Finding, f Fence) (c Correction, err error) {
+func (w watched) Correct(ctx context.Context, found Finding, f Fence, keep Keep) (c Correction, err error) {
 	err = w.around("correct", func() error {
-		c, err = w.Plan.Correct(ctx, found, f)
+		c, err = w.Plan.Correct(ctx, found, f, keep)
 		return err
 	})
 	return c, err

@@ -65,9 +65,13 @@ type Plan interface {
 	// what is not equal; no findings means that every unit was looked at and is equal.
 	Verify(ctx context.Context, target Target, fence Fence) (Done, []Finding, error)
 
-	// Correct puts right what was found, if it still is as it was judged, in one step. It says what became of it. All that was corrected
-	// is verified again.
-	Correct(ctx context.Context, finding Finding, fence Fence) (Correction, error)
+	// Correct puts right what was found, if it still is as it was judged, in one step. Before it changes anything it has what is there kept,
+	// for Undo. It says what became of it. All that was corrected is verified again. In a session nothing is under way
+	// meanwhile; where the epoch is 0 the gate may be open, and what is under way is never corrected.
+	Correct(ctx context.Context, finding Finding, fence Fence, keep Keep) (Correction, error)
+
+	// Undo puts back what a correction has replaced, if what it wrote is still there, in one step. It says what became of it.
+	Undo(ctx context.Context, finding Finding, old []byte, fence Fence) (Correction, error)
 
 	// CleanUp removes what the restore needed and the target system does not. The fence stays.
 	CleanUp(ctx context.Context, fence Fence) error
@@ -142,7 +146,7 @@ type Done struct {
 // Outcome is what verification says of an item.
 type Outcome string
 
-// The outcomes of what is not equal. Any but Corrected and Quarantined keep the gate closed.
+// The outcomes of what is not equal. Any but Corrected, Undone, Quarantined and Lost keep the gate closed.
 const (
 	Different   Outcome = "different"
 	Missing     Outcome = "missing"
@@ -152,7 +156,14 @@ const (
 	Skipped     Outcome = "skipped"     // was not looked at
 	Quarantined Outcome = "quarantined" // belongs to a unit that could not be restored
 	Corrected   Outcome = "corrected"   // was put right, and is verified again
+	Undone      Outcome = "undone"      // was put right, and is again as it was before that
+	Lost        Outcome = "lost"        // was accepted before the failure, and nothing can bring it back
 )
+
+// settled reports whether an outcome leaves nothing to be put right.
+func (o Outcome) settled() bool {
+	return o == Corrected || o == Undone || o == Quarantined || o == Lost
+}
 
 // Finding is something that verification found.
 type Finding struct {
@@ -171,6 +182,7 @@ type Correction struct {
 	Outcome Outcome
 	// Detail says more; empty leaves the finding's.
 	Detail string
-	// Old is what was replaced, for undo.
-	Old []byte
 }
+
+// Keep keeps what a correction is about to replace, so that it can be undone. A correction that has kept nothing is not undone.
+type Keep func(ctx context.Context, old []byte) error

@@ -251,12 +251,12 @@ type stubbornPlan struct {
 	stubborn *bool
 }
 
-func (p stubbornPlan) Correct(ctx context.Context, found Finding, f Fence) (Correction, error) {
+func (p stubbornPlan) Correct(ctx context.Context, found Finding, f Fence, keep Keep) (Correction, error) {
 	p.target.mu.Lock()
 	stubborn := *p.stubborn
 	p.target.mu.Unlock()
 	if stubborn {
 		return Correction{Outcome: found.Outcome, Detail: "it will not"}, nil
 	}
-	return p.toy.Correct(ctx, found, f)
+	return p.toy.Correct(ctx, found, f, keep)
 }

@@ -156,9 +156,9 @@ func (r *Runner) correct(ctx context.Context, l *lead, v Session) error {
 		}
 		for _, f := range found {
 			after = f.ID
-			done := Correction{Outcome: Quarantined}
-			if f.Outcome != Quarantined {
-				if done, err = r.plan.Correct(ctx, f, v.fence()); err != nil {
+			done := Correction{Outcome: f.Outcome}
+			if !f.Outcome.settled() {
+				if done, err = r.plan.Correct(ctx, f, v.fence(), r.sessions.keep(f)); err != nil {
 					return err
 				}
 			}

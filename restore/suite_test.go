@@ -56,6 +56,7 @@ func suite(t *testing.T, s server) {
 		"quarantine":             testQuarantine,
 		"impossible targets":     testImpossibleTargets,
 		"corrections":            testCorrections,
+		"check":                  testCheck,
 		"uncorrectable":          testUncorrectable,
 		"second session":         testSecondSession,
 		"begun by many":          testBegunByMany,

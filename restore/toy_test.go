@@ -79,7 +79,8 @@ func (p *toy) enter(ctx context.Context, call string) (func(), error) {
 // fenced enters if the fence is the system's.
 func (p *toy) fenced(ctx context.Context, call string, f Fence) (func(), error) {
 	leave, err := p.enter(ctx, call)
-	if err == nil && (p.target.fence == 0 || f.Epoch < p.target.fence || f.Generation != p.target.generation) {
+	late := f.Epoch != 0 && (p.target.fence == 0 || f.Epoch < p.target.fence) // epoch 0 is of a verification alone
+	if err == nil && (late || f.Generation != p.target.generation) {
 		leave()
 		return nil, fmt.Errorf("%w: %s with %v, and the system has epoch %d of %q", ErrFenced, call, f, p.target.fence, p.target.generation)
 	}
@@ -247,7 +248,7 @@ func (p *toy) Verify(ctx context.Context, t Target, f Fence) (d Done, found []Fi
 	return d, found, nil
 }
 
-func (p *toy) Correct(ctx context.Context, found Finding, f Fence) (c Correction, err error) {
+func (p *toy) Correct(ctx context.Context, found Finding, f Fence, keep Keep) (c Correction, err error) {
 	leave, err := p.fenced(ctx, "correct", f)
 	if err != nil {
 		return c, err
@@ -257,8 +258,25 @@ func (p *toy) Correct(ctx context.Context, found Finding, f Fence) (c Correction
 	if u == nil || fmt.Sprint(u.value) != found.Detail && u.value != 111 {
 		return Correction{Outcome: Skipped, Detail: "it has changed"}, nil
 	}
+	if err := keep(ctx, []byte(found.Detail)); err != nil {
+		return c, err
+	}
 	u.value = 111
-	return Correction{Outcome: Corrected, Old: []byte(found.Detail)}, nil
+	return Correction{Outcome: Corrected}, nil
+}
+
+func (p *toy) Undo(ctx context.Context, found Finding, old []byte, f Fence) (c Correction, err error) {
+	leave, err := p.fenced(ctx, "undo", f)
+	if err != nil {
+		return c, err
+	}
+	defer leave()
+	u := p.target.units[found.Item]
+	if u == nil || u.value != 111 {
+		return Correction{Outcome: Corrected, Detail: "it has changed"}, nil
+	}
+	_, err = fmt.Sscan(string(old), &u.value)
+	return Correction{Outcome: Undone}, err
 }
 
 func (p *toy) CleanUp(ctx context.Context, f Fence) error {

@@ -35,13 +35,13 @@ func (l *lead) stop(ctx context.Context, v Session, why string) error {
 	})
 }
 
-// wrong counts the findings of the session's round that do not belong to what is quarantined.
+// wrong counts the findings of the session's round that keep the gate closed.
 func (s *Sessions) wrong(ctx context.Context, v Session) (n int64, err error) {
 	err = s.db.Look(ctx, func(tx *database.Tx) error {
 		n = 0
 		all, err := s.outcomes(tx, v)
 		for outcome, count := range all {
-			if outcome != Quarantined {
+			if !outcome.settled() {
 				n += count
 			}
 		}

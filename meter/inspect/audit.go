@@ -40,9 +40,6 @@ const unitsInRange = 200
 // unitsAtOnce is how many units are read from Redis at the same time.
 const unitsAtOnce = 16
 
-// noExpiry is when a key expires that never does.
-var noExpiry time.Time
-
 // Audit recomputes balances and counters from grants and the done log, and compares: totals and snapshots in SQL, and what is in
 // Redis of the days and months whose events are accepted, each key with its type, its fields and its expiry. It may run while events
 // are decided: a unit is compared when SQL has exactly the changes that Redis has made, for which it waits up to patience, and what

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
@@ -143,7 +144,7 @@ func (c *comparison) judge() verdict {
 	v.differences = append(v.differences, byOwner[""]...)
 	for _, owner := range owners([]meterredis.Members{c.members}) {
 		counter := c.counter(owner)
-		d := differenceOf(counter, c.is[counter], meterredis.Text(digits(c.after[owner].Count), noExpiry), counter)
+		d := differenceOf(counter, c.is[counter], meterredis.Text(digits(c.after[owner].Count), time.Time{}), counter)
 		if lost[owner] && !c.still() && len(byOwner[owner]) > 0 {
 			v.differences = append(v.differences, c.lost(owner))
 			continue

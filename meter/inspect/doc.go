@@ -19,6 +19,8 @@ type Inspector struct {
 	// Still says that nothing is decided meanwhile, because the gate is closed and all that was let through has ended: then every key is
 	// judged as it is.
 	Still bool
+	// Epoch is that of the fence that every bucket should have; 0 is any.
+	Epoch int64
 	// Shadow says that the meter is a shadow, which has a generation that SQL knows nothing of and decides nothing. It is still.
 	Shadow bool
 }

@@ -28,6 +28,7 @@ const (
 	TypeNone   = "none"
 	TypeString = "string"
 	TypeHash   = "hash"
+	TypeStream = "stream"
 	typeOther  = "of another type"
 )
 
@@ -137,8 +138,16 @@ func (m *Meter) Content(ctx context.Context, key string) (Content, error) {
 	if err != nil {
 		return Content{}, store.Unavailable(fmt.Errorf("read %s: %w", key, err))
 	}
-	if kind != TypeString && kind != TypeHash {
+	if kind == TypeNone {
 		return Content{Type: kind}, nil
+	}
+	if kind != TypeString && kind != TypeHash {
+		seen, _, err := m.Save(ctx, key, "")
+		c := Content{Type: kind}
+		if seen.Expires > 0 {
+			c.Expires = time.UnixMilli(seen.Expires)
+		}
+		return c, err
 	}
 	found, err := m.Contents(ctx, []Wanted{{key, kind}})
 	return found[key], err

@@ -36,9 +36,9 @@ type Correction struct {
 	Key string
 	// Seen is what the key held.
 	Seen Saved
-	// Version is the key that counts the changes of the key's owner, and Changes what it held, empty for nothing; without a name it does not
-	// matter.
-	Version, Changes string
+	// Version is the key that counts the changes of the key's owner, and Changes what it held; without a name it does not matter.
+	Version string
+	Changes Saved
 	// Epoch is that of the fence, as digits; empty asks about none.
 	Epoch string
 	// Content is what the key is to hold, or Restore what was saved of it.
@@ -47,47 +47,55 @@ type Correction struct {
 }
 
 // Save reads a key as it is, and the key that counts the changes of its owner, if there is one, at the same instant.
-func (m *Meter) Save(ctx context.Context, key, version string) (seen Saved, changes string, err error) {
+func (m *Meter) Save(ctx context.Context, key, version string) (seen, changes Saved, err error) {
 	b := m.client.B()
 	other := version
 	if other == "" {
 		other = key
 	}
-	replies := m.client.DoMulti(ctx, b.Multi().Build(), b.Time().Build(), b.Dump().Key(key).Build(), b.Pttl().Key(key).Build(), b.Get().Key(other).Build(), b.Exec().Build())
+	replies := m.client.DoMulti(ctx, b.Multi().Build(), b.Time().Build(), b.Dump().Key(key).Build(), b.Pttl().Key(key).Build(), b.Dump().Key(other).Build(), b.Exec().Build())
 	all, err := replies[len(replies)-1].ToArray()
 	if err != nil || len(all) != 4 {
-		return seen, "", store.Unavailable(fmt.Errorf("read %s: %w", key, err))
+		return seen, changes, store.Unavailable(fmt.Errorf("read %s: %w", key, err))
 	}
 	now, err := all[0].AsIntSlice()
 	if err != nil {
-		return seen, "", store.Unavailable(err)
+		return seen, changes, store.Unavailable(err)
 	}
-	dump, err := all[1].AsBytes()
-	if err != nil && !rueidis.IsRedisNil(err) {
-		return seen, "", fmt.Errorf("%s: %w: %w", key, ErrUnreadable, err)
+	if seen.Dump, err = dumped(key, all[1]); err != nil {
+		return seen, changes, err
 	}
-	seen.Dump = dump
 	if left, err := all[2].AsInt64(); err == nil && left >= 0 {
 		seen.Expires = time.Unix(now[0], now[1]*1000).UnixMilli() + left
 	}
-	if version != "" {
-		changes, err = all[3].ToString()
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return seen, "", fmt.Errorf("%s: %w: %w", version, ErrUnreadable, err)
-		}
-	}
-	return seen, changes, nil
+	changes.Dump, err = dumped(other, all[3])
+	return seen, changes, err
 }
+
+func dumped(key string, message rueidis.RedisMessage) ([]byte, error) {
+	text, err := message.ToString()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return nil, fmt.Errorf("%s: %w: %w", key, ErrUnreadable, err)
+	}
+	return []byte(text), nil
+}
+
+// NoBucket is in the place of a bucket for a key whose name has none, so that nothing of the meter is in it.
+const NoBucket = -1
 
 // Correct changes a key of a bucket. [ErrChanged] if it is not as it was judged, [ErrFenced] if somebody else restores by now, and
 // [store.ErrLost] if the bucket has another generation; nothing was changed then.
 func (m *Meter) Correct(ctx context.Context, bucket int, c Correction) error {
-	g, generation := m.store.BucketGeneration(bucket)
-	version, changes := c.Version, c.Changes
+	g, generation, fence := "", c.Key, c.Key
+	if bucket != NoBucket {
+		bytes, key := m.store.BucketGeneration(bucket)
+		g, generation, fence = rueidis.BinaryString(bytes[:]), key, m.names.fence(fmt.Sprintf("{%04d}", bucket))
+	}
+	version, changes := c.Version, rueidis.BinaryString(c.Changes.Dump)
 	if version == "" {
 		version, changes = c.Key, "-"
 	}
-	args := []string{rueidis.BinaryString(g[:]), c.Epoch, rueidis.BinaryString(c.Seen.Dump), changes}
+	args := []string{g, c.Epoch, rueidis.BinaryString(c.Seen.Dump), changes}
 	switch {
 	case c.Restore != nil && len(c.Restore.Dump) > 0:
 		args = append(args, number(c.Restore.Expires), "dump", rueidis.BinaryString(c.Restore.Dump))
@@ -101,7 +109,7 @@ func (m *Meter) Correct(ctx context.Context, bucket int, c Correction) error {
 	default:
 		args = append(args, expiry(c.Content.Expires), "string", c.Content.Text)
 	}
-	keys := []string{c.Key, generation, m.names.fence(fmt.Sprintf("{%04d}", bucket)), version}
+	keys := []string{c.Key, generation, fence, version}
 	n, err := m.correct.Exec(ctx, m.client, keys, args).AsInt64()
 	switch {
 	case err != nil:

@@ -1,9 +1,12 @@
 package meterredis
 
 import (
+	"context"
+	"fmt"
 	"strings"
 
 	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // Keys are the names of the keys of a unit, for those who look at them one by one.
@@ -167,4 +170,55 @@ func (n *Name) period(text string) bool {
 		n.Day, err = meter.ParseDay(period)
 	}
 	return err == nil && meter.ValidID(id)
+}
+
+// EachKey calls do with the name of every key in Redis, the meter's or not, in no order. A key that is there all the time comes at least once.
+func (m *Meter) EachKey(ctx context.Context, do func(key string) error) error {
+	nodes, err := m.store.Primaries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, client := range nodes {
+		for cursor := uint64(0); ; {
+			entry, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(m.names.prefix+"*").Count(removeStep).Build()).AsScanEntry()
+			if err != nil {
+				return store.Unavailable(fmt.Errorf("look at the names of all keys: %w", err))
+			}
+			for _, key := range entry.Elements {
+				if err := do(key); err != nil {
+					return err
+				}
+			}
+			if cursor = entry.Cursor; cursor == 0 {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// AllBuckets returns all buckets as they stand in names.
+func AllBuckets() (all []string) {
+	for _, bucket := range buckets() {
+		all = append(all, bucket)
+	}
+	return all
+}
+
+// FenceKey is the fence of a bucket.
+func (m *Meter) FenceKey(bucket string) string { return m.names.fence(bucket) }
+
+// StreamKeys are the streams of a bucket that has some: of events that wait, and of dead letters.
+func (m *Meter) StreamKeys(bucket string) []string {
+	return []string{m.names.prefix + string(KindIntake) + ":" + bucket, m.names.prefix + string(KindDead) + ":" + bucket}
+}
+
+// ShardBucket reports whether events wait in a bucket.
+func ShardBucket(bucket string) bool {
+	for shard := range Shards {
+		if shardTag(shard) == bucket {
+			return true
+		}
+	}
+	return false
 }

@@ -10,7 +10,6 @@ import (
 	"net/url"
 
 	"github.com/reprise-dev/reprise/meter"
-	"github.com/reprise-dev/reprise/store"
 )
 
 // shadowPrefix is how the names of all keys of shadows begin.
@@ -43,26 +42,12 @@ func (m *Meter) Remove(ctx context.Context) (removed int, err error) {
 	if m.names.prefix == "" {
 		return 0, errors.New("this meter is not a shadow: it is not removed")
 	}
-	nodes, err := m.store.Primaries(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, client := range nodes {
-		for cursor := uint64(0); ; {
-			entry, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(m.names.prefix+"*").Count(removeStep).Build()).AsScanEntry()
-			if err != nil {
-				return removed, store.Unavailable(fmt.Errorf("look for the keys of the shadow: %w", err))
-			}
-			for _, key := range entry.Elements {
-				if err := m.client.Do(ctx, m.client.B().Unlink().Key(key).Build()).Error(); err != nil {
-					return removed, failed("remove the shadow", err)
-				}
-				removed++
-			}
-			if cursor = entry.Cursor; cursor == 0 {
-				break
-			}
+	err = m.EachKey(ctx, func(key string) error {
+		if err := m.client.Do(ctx, m.client.B().Unlink().Key(key).Build()).Error(); err != nil {
+			return failed("remove the shadow", err)
 		}
-	}
-	return removed, nil
+		removed++
+		return nil
+	})
+	return removed, err
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
-	"github.com/reprise-dev/reprise/meter/inspect"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
 	"github.com/reprise-dev/reprise/meter/pipeline"
@@ -34,9 +33,12 @@ type Options struct {
 	// Longest is the longest time that a worker takes from deciding an event to its row; 0 is 10 s. Draining waits for it, and a
 	// second more.
 	Longest time.Duration
-	// Patience is how long verification waits for a unit of which something is under way; 0 is 10 s.
+	// Patience is how long verification outside of a session waits for a unit of which something is under way; 0 is 10 s.
 	Patience time.Duration
-	Log      *slog.Logger // nil is nobody
+	// Sample is which part of all ranges of units verification outside of a session looks at, chosen at random; 0 is all. A sample leaves out
+	// the sweep for keys that nobody expects.
+	Sample float64
+	Log    *slog.Logger // nil is nobody
 }
 
 // New returns the plan. The ledger stays the caller's; the plan is closed by the caller.
@@ -222,26 +224,39 @@ func (p *Plan) Abandon(ctx context.Context, fence restore.Fence) error {
 }
 
 // Expect implements [restore.Plan].
-func (p *Plan) Expect(ctx context.Context, _ int) (int64, error) {
+func (p *Plan) Expect(ctx context.Context, phase int) (int64, error) {
 	counts, err := p.Ledger.Counts(ctx)
-	return counts.Families + counts.LoneLines, err
+	units := counts.Families + counts.LoneLines
+	if phase == len(phases()) {
+		units += int64(len(others()))
+	}
+	return units, err
 }
 
 // Targets implements [restore.Plan]. Ranges are made of what is in the ledger now: units that are added later are in the range of
 // their name.
-func (p *Plan) Targets(ctx context.Context, _ int, after string, limit int) (targets []restore.Target, last bool, err error) {
+func (p *Plan) Targets(ctx context.Context, phase int, after string, limit int) (targets []restore.Target, last bool, err error) {
 	ranges, err := p.Ledger.Ranges(ctx, unitsInTarget)
 	if err != nil {
 		return nil, false, err
 	}
+	var all []restore.Target
 	for _, r := range ranges {
-		if r.From < after || r.Units == 0 {
+		if r.Units > 0 {
+			all = append(all, restore.Target{From: r.From, To: r.To, Units: int64(r.Units)})
+		}
+	}
+	if phase == len(phases()) {
+		all = p.verified(all)
+	}
+	for _, t := range all {
+		if t.From < after {
 			continue
 		}
 		if len(targets) == limit {
 			return targets, false, nil
 		}
-		targets = append(targets, restore.Target{From: r.From, To: r.To, Units: int64(r.Units)})
+		targets = append(targets, t)
 	}
 	return targets, true, nil
 }
@@ -252,6 +267,9 @@ func rangeOf(t restore.Target) meterledger.Range {
 
 // Split implements [restore.Plan].
 func (p *Plan) Split(ctx context.Context, _ int, target restore.Target) ([]restore.Target, error) {
+	if other(target) {
+		return nil, nil
+	}
 	held, err := p.read(ctx, rangeOf(target), time.Now())
 	if err != nil {
 		return nil, err
@@ -325,33 +343,4 @@ func (p *Plan) confirm(ctx context.Context, held meterledger.Holdings) error {
 		return nil
 	}
 	return fenced(p.Ledger.ConfirmGrants(ctx, held.Source.Generation, counted), meterledger.ErrOldGeneration)
-}
-
-// Verify implements [restore.Plan].
-func (p *Plan) Verify(ctx context.Context, target restore.Target, fence restore.Fence) (done restore.Done, findings []restore.Finding, err error) {
-	m, err := p.meterOf(ctx, fence)
-	if err != nil {
-		return done, nil, err
-	}
-	now, err := p.Ledger.Now(ctx)
-	if err != nil {
-		return done, nil, err
-	}
-	i := &inspect.Inspector{Meter: m, Ledger: p.Ledger, Calendar: p.Calendar, Horizon: p.Horizon}
-	report, err := i.AuditRange(ctx, now, rangeOf(target), p.Patience)
-	if err != nil {
-		return done, nil, err
-	}
-	for _, d := range report.Differences {
-		findings = append(findings, restore.Finding{Kind: "key", Item: d.Where, Outcome: restore.Different, Detail: fmt.Sprintf("is %s, should be %s", d.Is, d.Should)})
-	}
-	for _, tag := range report.Unflushed {
-		findings = append(findings, restore.Finding{Kind: "unit", Item: tag, Outcome: restore.Unflushed, Detail: "something of it is under way"})
-	}
-	return restore.Done{Units: int64(report.Units)}, findings, nil
-}
-
-// Correct implements [restore.Plan]. Units are written whole, so what differs is put right by restoring again.
-func (p *Plan) Correct(_ context.Context, f restore.Finding, _ restore.Fence) (restore.Correction, error) {
-	return restore.Correction{Outcome: f.Outcome, Detail: f.Detail}, nil
 }

@@ -21,6 +21,7 @@ import (
 // plant is a meter with its databases, hydrated and open.
 type plant struct {
 	t       *testing.T
+	dsn     string // of the ledger
 	server  *servicetest.RedisServer
 	ledger  *meterledger.Ledger
 	horizon meter.Horizon
@@ -33,7 +34,7 @@ type plant struct {
 func newPlant(t *testing.T, dsn string, lines int) *plant {
 	t.Helper()
 	p := &plant{
-		t: t, server: servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing}), lines: lines,
+		t: t, dsn: dsn, server: servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing}), lines: lines,
 		horizon: meter.Horizon{Retention: 48 * time.Hour, Tolerance: time.Minute, Ahead: meter.OpenAhead},
 	}
 	var err error

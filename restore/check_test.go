@@ -1,0 +1,58 @@
+package restore
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/reprise-dev/reprise/store"
+)
+
+// A verification alone finds what is wrong and changes nothing; with corrections it puts right and keeps what was there; undone, everything
+// is as it was. What has changed since is left.
+func testCheck(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p, sessions := newToy("toy", 35, 10), w.sessions()
+	r := New(sessions, p, options("one"))
+	w.start(r)
+	w.work(r)
+	for _, name := range []string{"u00003", "u00004", "u00021"} {
+		p.target.units[name].value = 5
+	}
+	got, err := r.Check(t.Context(), CheckRequest{})
+	if err != nil || got.Findings[Different] != 3 || got.Targets != 4 || got.Units != 35 || got.Session != 0 || p.target.units["u00003"].value != 5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := sessions.Last(t.Context(), checkName("toy")); !errors.Is(err, ErrNone) {
+		t.Errorf("a verification without corrections has written: %v", err)
+	}
+	told := 0
+	request := CheckRequest{Who: "ann", Why: "test", Correct: true, Found: func(Finding) { told++ }}
+	got, err = r.Check(t.Context(), request)
+	if err != nil || len(got.Findings) != 1 || got.Findings[Corrected] != 3 || told != 3 || got.Session == 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if again, err := r.Check(t.Context(), request); err != nil || len(again.Findings) != 0 {
+		t.Errorf("verified again: %+v, %v", again, err)
+	}
+	if last, err := sessions.Last(t.Context(), "toy"); err != nil || last.ID == got.Session || last.State != Finished {
+		t.Errorf("the last restore is %+v, %v", last, err)
+	}
+	p.target.units["u00004"].value = 112
+	undone, left, err := r.Undo(t.Context(), got.Session, func(Finding) {})
+	if err != nil || undone != 2 || left != 1 || p.target.units["u00003"].value != 5 || p.target.units["u00004"].value != 112 {
+		t.Errorf("undone %d, left %d, %v", undone, left, err)
+	}
+	if undone, left, err = r.Undo(t.Context(), got.Session, func(Finding) {}); err != nil || undone != 0 || left != 1 {
+		t.Errorf("undone again: %d, left %d, %v", undone, left, err)
+	}
+	p.target.wipe()
+	if _, err := r.Check(t.Context(), CheckRequest{}); !errors.Is(err, store.ErrLost) {
+		t.Errorf("a system that was lost: %v", err)
+	}
+	_, _, err = r.Start(t.Context(), Request{Who: "ann", Why: "again"})
+	w.must(err)
+	p.target.generation = "x"
+	if _, err := r.Check(t.Context(), request); !errors.Is(err, ErrRunning) {
+		t.Errorf("corrections beside a restore: %v", err)
+	}
+}

@@ -96,8 +96,8 @@ func runLoad(ctx context.Context, cmd *cobra.Command, m *meterParts, t *traffic)
 	return nil
 }
 
-// settle adds the lines of the traffic, and sees to it that they can be used.
-func (m *meterParts) settle(ctx context.Context, t *traffic) error {
+// enroll adds the lines of the traffic to SQL.
+func (m *meterParts) enroll(ctx context.Context, t *traffic) error {
 	families, lines, apps := t.household()
 	if err := m.ledger.Import(ctx, families, nil, apps); err != nil {
 		return err
@@ -106,6 +106,14 @@ func (m *meterParts) settle(ctx context.Context, t *traffic) error {
 		if err := m.ledger.Import(ctx, nil, part, nil); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// settle adds the lines of the traffic, and sees to it that they can be used.
+func (m *meterParts) settle(ctx context.Context, t *traffic) error {
+	if err := m.enroll(ctx, t); err != nil {
+		return err
 	}
 	if _, err := m.keeper().OpenMonths(ctx); err != nil {
 		return err

@@ -24,6 +24,7 @@ var (
 	commands = regexp.MustCompile(`seed \d+: (\d+) commands`)
 	rotated  = regexp.MustCompile(`(\d+) keys`)
 	decided  = regexp.MustCompile(`(\d+) cases`)
+	metered  = regexp.MustCompile(`(\d+) events: \d+ kills`)
 	states   = regexp.MustCompile(`(\d+) worlds`)
 	faults   = regexp.MustCompile(`(\d+) (?:I/Os have failed|troubles came and went|rounds were played)`)
 )
@@ -78,6 +79,9 @@ func proofs() []proof {
 		{"the meter's scripts decide as meter.Apply does",
 			"random states, policies, events and grants; results, reasons and states compared",
 			[]string{"-timeout=2h", "-run=^(TestScriptIsApply|TestGrantIsApplyGrant)$", "./meter/meterredis"}, decided, "cases"},
+		{"the meter counts each event once",
+			"two processes that serve, one of them killed every few seconds, connections to Redis cut at random, events twice and late, all policies in use, on PostgreSQL and MariaDB; at every check each event has one row, and the audit finds no difference",
+			[]string{"-timeout=6h", "-run=^TestMeterUnderFire$", "./cmd/reprise"}, metered, "events"},
 		{"nothing depends on order or luck",
 			"all tests three times, in random order, with the race detector",
 			[]string{"-race", "-shuffle=on", "-count=3", "-timeout=6h", "./..."}, passed, "tests"},

@@ -307,7 +307,7 @@ func (m *moving) answered(n int) {
 // A copy that is killed half-way is called again, and writes what is missing.
 func TestStoreCopyIsKilled(t *testing.T) {
 	t.Parallel()
-	const records = 20_000
+	const records = 5_000
 	m := newMoving(t, "SQLite", "PostgreSQL")
 	m.start(m.from, nil).kill() // it tells a new file its secret
 	m.answered(records)

@@ -26,6 +26,7 @@ const (
 	exitQuarantined = 8
 	exitSkipped     = 16
 	exitUnreadable  = 32
+	exitLost        = 64
 )
 
 // codeError is an error with an exit code of its own.
@@ -54,7 +55,7 @@ func newRestoreCommand(p process) *cobra.Command {
 		Short: "Brings back what Redis has lost, from SQL, and proves it",
 		Long: "Redis lost its data: `reprise restore start --plan meter` closes the gate, rebuilds Redis from SQL, verifies all of it and opens the\n" +
 			"gate. If it stops anywhere, call it again: it goes on. Any number of processes may help with `reprise restore work`.\n\n" +
-			"Exit codes are sums of bits: 1 failed, 2 wrong use, 4 differences, 8 units in quarantine, 16 units that could not be judged, 32 unreadable.",
+			"Exit codes are sums of bits: 1 failed, 2 wrong use, 4 differences, 8 units in quarantine, 16 what could not be judged, 32 unreadable,\n64 events that are lost.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -67,7 +68,7 @@ func newRestoreCommand(p process) *cobra.Command {
 	flags.StringVar(&r.why, "why", "", "why: it is kept")
 	cmd.AddCommand(
 		newRestoreStartCommand(r), newRestoreWorkCommand(r), newRestoreStatusCommand(r), newRestorePauseCommand(r), newRestoreResumeCommand(r),
-		newRestoreCancelCommand(r), newRestoreAssessCommand(r), newRestoreVerifyCommand(r), newRestoreDrillCommand(r), newRestoreCertificateCommand(r),
+		newRestoreCancelCommand(r), newRestoreAssessCommand(r), newRestoreVerifyCommand(r), newRestoreUndoCommand(r), newRestoreDrillCommand(r), newRestoreCertificateCommand(r),
 	)
 	return cmd
 }
@@ -82,9 +83,9 @@ type restorePlace struct {
 	log      *slog.Logger
 }
 
-// open opens the databases. The tables of restores are made if they are missing: three in the morning is no time for another
-// command.
-func (r *restoring) open(ctx context.Context) (_ *restorePlace, err error) {
+// open opens the databases. For a command that changes something the tables of restores are made if they are missing: three in the
+// morning is no time for another command. One that only looks has no sessions then.
+func (r *restoring) open(ctx context.Context, changes bool) (_ *restorePlace, err error) {
 	if r.plan != planName {
 		return nil, usageError{fmt.Errorf("there is no plan %q; the one that there is restores the meter: --plan meter", r.plan)}
 	}
@@ -101,7 +102,12 @@ func (r *restoring) open(ctx context.Context) (_ *restorePlace, err error) {
 		return nil, err
 	}
 	at.sessions, err = restore.Open(ctx, c.Ledger, 0)
-	if errors.Is(err, store.ErrSchema) {
+	if errors.Is(err, store.ErrSchema) && !changes {
+		if status, failure := restore.Status(ctx, c.Ledger); failure == nil && status.Version == 0 {
+			return at, nil
+		}
+	}
+	if errors.Is(err, store.ErrSchema) && changes {
 		if _, err = restore.Migrate(ctx, c.Ledger); err == nil {
 			at.sessions, err = restore.Open(ctx, c.Ledger, 0)
 		}
@@ -133,7 +139,12 @@ func (r *restoring) load() (*config.Meter, error) {
 	return c, nil
 }
 
-func (at *restorePlace) close() error { return errors.Join(at.sessions.Close(), at.ledger.Close()) }
+func (at *restorePlace) close() error {
+	if at.sessions == nil {
+		return at.ledger.Close()
+	}
+	return errors.Join(at.sessions.Close(), at.ledger.Close())
+}
 
 // newPlan returns the meter's plan. The caller closes it.
 func (at *restorePlace) newPlan(r *restoring) *meterrestore.Plan {
@@ -159,10 +170,19 @@ func (r *restoring) reason() string {
 	return "reprise restore"
 }
 
-// on opens what a command needs and closes it afterwards.
+// on opens what a command that changes something needs, and closes it afterwards.
 func (r *restoring) on(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
+	return r.with(true, work)
+}
+
+// looking is the same for a command that changes nothing, in neither database.
+func (r *restoring) looking(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
+	return r.with(false, work)
+}
+
+func (r *restoring) with(changes bool, work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		at, err := r.open(cmd.Context())
+		at, err := r.open(cmd.Context(), changes)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,7 @@ func newRestoreAssessCommand(r *restoring) *cobra.Command {
 		Use:   "assess",
 		Short: "Is Redis intact, stale, partial or empty? Changes nothing",
 		Args:  noArguments,
-		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
+		RunE: r.looking(func(cmd *cobra.Command, at *restorePlace) error {
 			return assess(cmd.Context(), cmd.OutOrStdout(), at)
 		}),
 	}
@@ -92,69 +91,20 @@ func worth(ctx context.Context, i *inspect.Inspector, g meter.Generation, now ti
 	return "intact", fmt.Sprintf("%d units are as SQL says, and %d were under way", report.Units, len(report.Unflushed)), nil
 }
 
-func newRestoreVerifyCommand(r *restoring) *cobra.Command {
-	return &cobra.Command{
-		Use:   "verify",
-		Short: "Compare all of Redis with SQL, at any time. Changes nothing",
-		Args:  noArguments,
-		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
-			ctx, out := cmd.Context(), cmd.OutOrStdout()
-			now, err := at.ledger.Now(ctx)
-			if err != nil {
-				return err
-			}
-			i, done := at.inspector(ctx)
-			defer done()
-			if i.Unopened != nil {
-				return codeError{i.Unopened, exitUnreadable}
-			}
-			report, err := i.Audit(ctx, now, patience)
-			if err != nil {
-				return err
-			}
-			for _, d := range report.Differences {
-				fmt.Fprintf(out, "different  %s: is %s, should be %s\n", d.Where, d.Is, d.Should)
-			}
-			for _, tag := range report.Unflushed {
-				fmt.Fprintf(out, "unflushed  %s: something of it is under way\n", tag)
-			}
-			fmt.Fprintf(out, "%d units, %d lines: %d differences, %d under way\n", report.Units, report.Lines, len(report.Differences), len(report.Unflushed))
-			code := 0
-			if len(report.Differences) > 0 {
-				code |= exitDifferent
-			}
-			if len(report.Unflushed) > 0 {
-				code |= exitSkipped
-			}
-			if code == 0 {
-				return nil
-			}
-			return codeError{errors.New("not everything is as SQL says"), code}
-		}),
-	}
-}
-
 func newRestoreCertificateCommand(r *restoring) *cobra.Command {
 	return &cobra.Command{
 		Use:   "certificate [ID]",
 		Short: "What was restored, by whom, and a digest of what Redis holds now",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return r.on(func(cmd *cobra.Command, at *restorePlace) error { return certify(cmd, at, args) })(cmd, nil)
+			return r.looking(func(cmd *cobra.Command, at *restorePlace) error { return certify(cmd, at, args) })(cmd, nil)
 		},
 	}
 }
 
 func certify(cmd *cobra.Command, at *restorePlace, args []string) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	session, err := at.sessions.Last(ctx, planName)
-	if len(args) == 1 {
-		id, failure := strconv.ParseInt(args[0], 10, 64)
-		if failure != nil {
-			return usageError{fmt.Errorf("%q is not the number of a session", args[0])}
-		}
-		session, err = at.sessions.Session(ctx, id)
-	}
+	session, err := at.session(ctx, args)
 	if err != nil {
 		return err
 	}

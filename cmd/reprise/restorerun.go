@@ -34,7 +34,7 @@ func newRestoreStartCommand(r *restoring) *cobra.Command {
 		Long: "Closes the gate, begins a new generation, writes all of Redis from SQL phase by phase, verifies all of it, and opens the gate.\n" +
 			"The same command goes on with one that stopped. It ends when the restore does; Ctrl-C ends it too, and leaves the restore where it is.",
 		Args: noArguments,
-		RunE: r.on(s.run),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.with(!s.dryRun, s.run)(cmd, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&s.failedAt, "failure-time", "", "when Redis lost its data, as 2026-03-01T03:00:00Z; without it, now")
@@ -158,31 +158,7 @@ func over(ctx context.Context, out io.Writer, at *restorePlace, session restore.
 }
 
 // found returns an error with the exit code of what a session has found.
-func found(p restore.Progress) error {
-	code := 0
-	for outcome, n := range p.Findings {
-		if n == 0 {
-			continue
-		}
-		switch outcome {
-		case restore.Different, restore.Missing, restore.Extra:
-			code |= exitDifferent
-		case restore.Unflushed, restore.Skipped:
-			code |= exitSkipped
-		case restore.Unreadable:
-			code |= exitUnreadable
-		case restore.Quarantined:
-			code |= exitQuarantined
-		}
-	}
-	if p.Quarantined() > 0 {
-		code |= exitQuarantined
-	}
-	if code == 0 {
-		return nil
-	}
-	return codeError{fmt.Errorf("%d units are in quarantine, and verification found %v: see `reprise restore status`", p.Quarantined(), p.Findings), code}
-}
+func found(p restore.Progress) error { return exitOf(p.Findings, p.Quarantined()) }
 
 func newRestorePauseCommand(r *restoring) *cobra.Command {
 	return newRestoreSwitch(r, "pause", "Keep the restore from going on; what is under way ends", (*restore.Runner).Pause)

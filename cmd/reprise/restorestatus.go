@@ -20,8 +20,8 @@ func newRestoreStatusCommand(r *restoring) *cobra.Command {
 		Use:   "status",
 		Short: "How far the restore is, and when traffic may flow",
 		Args:  noArguments,
-		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
-			last, err := at.sessions.Last(cmd.Context(), planName)
+		RunE: r.looking(func(cmd *cobra.Command, at *restorePlace) error {
+			last, err := at.session(cmd.Context(), nil)
 			if err != nil {
 				return fmt.Errorf("%w: begin one with `reprise restore start`", err)
 			}

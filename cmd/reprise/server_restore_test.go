@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 	"github.com/reprise-dev/reprise/meter/pipeline"
 )
 
@@ -48,6 +50,17 @@ func TestRestoreCommands(t *testing.T) {
 		}
 		return out.String() + failure.String()
 	}
+	conn, err := server.Dial(server.AdminDSN(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	byHand := func(words ...string) {
+		t.Helper()
+		if _, err := conn.Do(words...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	says := func(text string, want ...string) {
 		t.Helper()
 		for _, w := range want {
@@ -56,22 +69,71 @@ func TestRestoreCommands(t *testing.T) {
 			}
 		}
 	}
+	unchanged := watchWrites(t, server, dsn)
 	says(call(0, "assess"), "intact", "nothing is to be restored")
 	says(call(1, "status"), "reprise restore start")
+	says(call(0, "verify"), "all equal")
+	says(call(0, "verify", "--correct", "--dry-run"), "all equal")
+	says(call(0, "verify", "--sample", "0.5"), "all equal")
+	says(call(0, "start", "--dry-run"), "intact")
+	unchanged()
 	says(call(2, "start", "--plan", "other"), `no plan "other"`)
 	says(call(2, "start", "--failure-time", "yesterday"), "2026-03-01T03:00:00Z")
 	says(call(1, "start", "--failure-time", time.Now().Add(time.Hour).Format(time.RFC3339)), "time of failure")
 	server.FlushAll()
 	says(call(exitDifferent, "assess"), "empty", "50 units")
 	says(call(exitDifferent, "start", "--dry-run"), "50 units")
-	says(call(exitUnreadable, "verify"), "store init --new", "no store")
+	says(call(exitUnreadable, "verify"), "no generation in all of its parts", "reprise restore assess")
 	says(call(0, "start", "--why", "Redis was emptied"), "session 1 begins", "complete, verified, and the gate is open")
 	says(call(0, "start"), "already complete, nothing done")
 	says(call(0, "status"), "session 1 of plan meter: done, begun by ann", "Redis was emptied", "50 of 50 units")
 	says(call(0, "status", "--json"), `"State":"done"`)
-	says(call(0, "verify"), "50 units, 50 lines: 0 differences")
+	says(call(0, "verify"), "all equal")
 	says(call(0, "assess"), "intact")
+	says(call(2, "verify", "--sample", "2"), "no part of the whole")
+	says(call(1, "undo"), "no restore")
+	key := "remaining_indiv_amount:" + meterredis.UnitBucket("line-7", "") + ":line-7:" + meter.Calendar{}.Month(time.Now()).String()
+	byHand("HSET", key, "amount", "1001")
+	byHand("SET", "version:{0001}:l:nobody", "1")
+	unchanged = watchWrites(t, server, dsn)
+	says(call(exitDifferent, "verify", "--correct", "--dry-run"), "different   "+key, `amount="1001"`, "extra       version:{0001}:l:nobody", "1 different, 1 extra")
+	unchanged()
+	says(call(0, "verify", "--correct"), "corrected   "+key, "2 corrected", "reprise restore undo 2")
+	says(call(0, "verify"), "all equal")
+	says(call(0, "undo"), "undone      "+key, "2 put back, 0 left")
+	says(call(exitDifferent, "verify", "--patience", "1ms"), "1 different, 1 extra")
+	says(call(0, "verify", "--correct", "--patience", "1ms"), "2 corrected")
+	byHand("HSET", key, "amount", "999")
+	says(call(exitSkipped, "undo"), "1 put back, 1 left")
+	says(call(0, "verify", "--correct"), "2 corrected")
+	says(call(2, "undo", "x"), "not the number of a session")
 	says(call(0, "certificate"), "digest of what Redis holds now", "remaining_indiv_amount")
 	says(call(0, "drill"), "50 units: written in", "nothing else was written")
 	says(call(1, "work"), "the restore is over")
+}
+
+// watchWrites makes SQL refuse every write, and returns what wants that nothing was written, in Redis neither, and lets SQL be written
+// again.
+func watchWrites(t *testing.T, server *servicetest.RedisServer, dsn string) func() {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := strings.TrimPrefix(u.Path, "/")
+	readOnly := func(on string) {
+		servicetest.Postgres(t).Exec(database, "ALTER DATABASE "+database+" SET default_transaction_read_only = "+on)
+	}
+	changes := func() string {
+		return server.Info()["rdb_changes_since_last_save"]
+	}
+	readOnly("on")
+	before := changes()
+	return func() {
+		t.Helper()
+		if after := changes(); after != before || before == "" {
+			t.Errorf("Redis was changed: %q, then %q", before, after)
+		}
+		servicetest.Postgres(t).Exec("postgres", "ALTER DATABASE "+database+" SET default_transaction_read_only = off")
+	}
 }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/restore"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// verifying is `reprise restore verify`.
+type verifying struct {
+	*restoring
+	correct bool
+	dryRun  bool
+	sample  float64
+	patient time.Duration
+}
+
+func newRestoreVerifyCommand(r *restoring) *cobra.Command {
+	v := &verifying{restoring: r}
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare all of Redis with SQL, at any time, and with --correct put right what differs",
+		Long: "Reads every key that SQL expects, with its type, its fields and its expiry, and looks for keys that nobody expects. It may run beside\n" +
+			"traffic: what SQL does not have yet is unflushed, and is never corrected. A key is put right in one step, if it still is as it was\n" +
+			"judged, and verified again; what was replaced is kept for `reprise restore undo`. Without --correct nothing is written, in neither\n" +
+			"database. A sample looks at some ranges of units, and not for keys that nobody expects.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if v.sample < 0 || v.sample > 1 {
+				return usageError{fmt.Errorf("--sample %v is no part of the whole: write a number above 0, up to 1", v.sample)}
+			}
+			open := r.looking
+			if v.correct && !v.dryRun {
+				open = r.on
+			}
+			return open(v.run)(cmd, nil)
+		},
+	}
+	cmd.Flags().BoolVar(&v.correct, "correct", false, "put right what differs, and keep what was there")
+	cmd.Flags().BoolVar(&v.dryRun, "dry-run", false, "write nothing, also with --correct")
+	cmd.Flags().Float64Var(&v.sample, "sample", 0, "which part of all ranges of units is looked at, such as 0.1; 0 is all")
+	cmd.Flags().DurationVar(&v.patient, "patience", 10*time.Second, "how long to wait for what is under way")
+	return cmd
+}
+
+func (v *verifying) run(cmd *cobra.Command, at *restorePlace) error {
+	out := cmd.OutOrStdout()
+	plan := at.newPlan(v.restoring)
+	defer plan.Close()
+	plan.Sample, plan.Patience = v.sample, max(v.patient, time.Millisecond)
+	request := restore.CheckRequest{Who: v.name(), Why: v.reason(), Correct: v.correct && !v.dryRun, Found: func(f restore.Finding) { printFinding(out, f) }}
+	done, err := at.runner(plan, processName(), 2).Check(cmd.Context(), request)
+	if errors.Is(err, store.ErrLost) {
+		return codeError{fmt.Errorf("%w: look with `reprise restore assess`", err), exitUnreadable}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d units of generation %s: %s\n", done.Units, done.Generation, countsOf(done.Findings))
+	if done.Findings[restore.Corrected] > 0 {
+		fmt.Fprintf(out, "what was replaced is kept: `reprise restore undo %d` puts it back\n", done.Session)
+	}
+	return exitOf(done.Findings, 0)
+}
+
+func printFinding(out io.Writer, f restore.Finding) {
+	fmt.Fprintf(out, "%-11s %s: %s\n", f.Outcome, printable(f.Item), printable(f.Detail))
+}
+
+// countsOf says how many there are of each outcome.
+func countsOf(findings map[restore.Outcome]int64) string {
+	var parts []string
+	for outcome, n := range findings {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	if len(parts) == 0 {
+		return "all equal"
+	}
+	sort.Strings(parts)
+	return strings.Join(parts, ", ")
+}
+
+// exitOf returns an error with the exit code of findings, and of so many units in quarantine; nil if all is equal or put right.
+func exitOf(findings map[restore.Outcome]int64, quarantined int64) error {
+	code := 0
+	for outcome, n := range findings {
+		if n == 0 {
+			continue
+		}
+		switch outcome {
+		case restore.Different, restore.Missing, restore.Extra, restore.Undone:
+			code |= exitDifferent
+		case restore.Unflushed, restore.Skipped:
+			code |= exitSkipped
+		case restore.Unreadable:
+			code |= exitUnreadable
+		case restore.Quarantined:
+			code |= exitQuarantined
+		case restore.Lost:
+			code |= exitLost
+		}
+	}
+	if quarantined > 0 {
+		code |= exitQuarantined
+	}
+	if code == 0 {
+		return nil
+	}
+	return codeError{fmt.Errorf("%d units are in quarantine, and verification says: %s", quarantined, countsOf(findings)), code}
+}
+
+func newRestoreUndoCommand(r *restoring) *cobra.Command {
+	return &cobra.Command{
+		Use:   "undo [ID]",
+		Short: "Put back what corrections have replaced: those of a session, or of the last `verify --correct`",
+		Long:  "What has changed since it was corrected is left. It ends with exit code 0 if everything was put back.",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return r.on(func(cmd *cobra.Command, at *restorePlace) error { return undo(cmd, at, r, args) })(cmd, nil)
+		},
+	}
+}
+
+func undo(cmd *cobra.Command, at *restorePlace, r *restoring, args []string) error {
+	id, err := sessionNumber(args)
+	if err != nil {
+		return err
+	}
+	plan := at.newPlan(r)
+	defer plan.Close()
+	out := cmd.OutOrStdout()
+	undone, left, err := at.runner(plan, processName(), 1).Undo(cmd.Context(), id, func(f restore.Finding) { printFinding(out, f) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d put back, %d left\n", undone, left)
+	if left > 0 {
+		return codeError{fmt.Errorf("%d have changed since they were corrected, and are left", left), exitSkipped}
+	}
+	return nil
+}
+
+// sessionNumber reads the argument of a command; 0 for none.
+func sessionNumber(args []string) (int64, error) {
+	if len(args) == 0 {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil || id < 1 {
+		return 0, usageError{fmt.Errorf("%q is not the number of a session", args[0])}
+	}
+	return id, nil
+}
+
+// session returns the one that an argument names, or the last restore.
+func (at *restorePlace) session(ctx context.Context, args []string) (restore.Session, error) {
+	id, err := sessionNumber(args)
+	switch {
+	case err != nil:
+		return restore.Session{}, err
+	case at.sessions == nil:
+		return restore.Session{}, restore.ErrNone
+	case id > 0:
+		return at.sessions.Session(ctx, id)
+	}
+	return at.sessions.Last(ctx, planName)
+}

@@ -319,3 +319,11 @@ func (p *plant) sessions() *restore.Sessions {
 	p.t.Cleanup(func() { p.must(sessions.Close()) })
 	return sessions
 }
+
+func numberOf(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

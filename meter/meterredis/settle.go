@@ -29,8 +29,8 @@ func (m *Meter) MonthExpiry(month meter.Month) time.Time {
 }
 
 // Settle is told of rows that SQL has: what they have changed may expire from now on, each kind of key at its time, and
-// their records are remembered for as long as the events could be delivered again. Until then nothing of them expires. What
-// could not be settled is settled with the next row of its key, or again.
+// their records are remembered for as long as the events could be delivered again. Until then nothing of them expires. It may
+// be repeated.
 func (m *Meter) Settle(ctx context.Context, rows []meter.Row) error {
 	expiries, digests := map[string]time.Time{}, make([]machine.Digest, 0, len(rows))
 	for _, row := range rows {

@@ -35,8 +35,7 @@ func (w *Worker) serveInbox(ctx context.Context) {
 
 // workInbox decides what was taken from the inbox. What could not be decided is taken again when its lease ends.
 func (w *Worker) workInbox(ctx context.Context, deliveries []delivery) {
-	fates := w.decide(ctx, deliveries)
-	w.commit(ctx, fates)
+	fates := w.record(ctx, deliveries)
 	var done []int64
 	for i, f := range fates {
 		d := deliveries[i]
@@ -56,5 +55,4 @@ func (w *Worker) workInbox(ctx context.Context, deliveries []delivery) {
 	if err := w.Ledger.DoneInbox(ctx, done); err != nil {
 		w.complain(ctx, "empty the inbox", err)
 	}
-	w.settle(ctx, fates)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -156,8 +157,7 @@ func (w *Worker) claim(ctx context.Context, shard int, held []delivery) []delive
 
 // work decides deliveries and appends what was decided. It returns those that are to be decided again.
 func (w *Worker) work(ctx context.Context, shard int, deliveries []delivery) (again []delivery) {
-	fates := w.decide(ctx, deliveries)
-	w.commit(ctx, fates)
+	fates := w.record(ctx, deliveries)
 	var done []meterredis.Message
 	var refused []meterredis.Verdict
 	for i, f := range fates {
@@ -175,8 +175,16 @@ func (w *Worker) work(ctx context.Context, shard int, deliveries []delivery) (ag
 	if err := w.Streams.Done(ctx, shard, done, refused); err != nil {
 		w.complain(ctx, "acknowledge", err) // they are claimed and found done later
 	}
-	w.settle(ctx, fates)
 	return again
+}
+
+// record has deliveries decided, appends what was decided, and then lets it expire in Redis. A delivery is dealt with when all of
+// that was done: whoever stops before comes upon it again.
+func (w *Worker) record(ctx context.Context, deliveries []delivery) []fate {
+	fates := w.decide(ctx, deliveries)
+	w.commit(ctx, fates)
+	w.settle(ctx, fates)
+	return fates
 }
 
 // commit appends the rows of what was decided. What could not be appended is decided again.
@@ -214,7 +222,7 @@ func (f *fate) recorded(a meterledger.Appended) {
 	}
 }
 
-// settle lets expire what is in SQL by now. What fails is settled with the next row of its keys.
+// settle lets expire what is in SQL by now. What could not be settled is dealt with again: else it would stay in Redis for good.
 func (w *Worker) settle(ctx context.Context, fates []fate) {
 	var rows []meter.Row
 	for _, f := range fates {
@@ -225,8 +233,11 @@ func (w *Worker) settle(ctx context.Context, fates []fate) {
 	if len(rows) == 0 {
 		return
 	}
-	if err := w.Meter.Settle(ctx, rows); err != nil {
-		w.complain(ctx, "let expire what is recorded", err)
+	err := w.Meter.Settle(ctx, rows)
+	for i := range fates {
+		if f := &fates[i]; err != nil && f.done && f.row != nil {
+			f.done, f.err = false, fmt.Errorf("its row is there, and cannot be let expire in Redis: %w", err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -31,8 +30,14 @@ type fire struct {
 // servingConfig is the file of the processes that serve.
 const servingConfig = "serving.yaml"
 
-// newFire fills a meter, whose processes reach Redis by a DSN that may lead through a proxy, and starts two.
-func newFire(t *testing.T, at *meterSite, redis string, events int) *fire {
+// newFire fills a meter for so many events, and starts two processes.
+func newFire(t *testing.T, at *meterSite, events int) *fire {
+	t.Helper()
+	return newFireThrough(t, at, at.redis, at.sql, 2, events)
+}
+
+// newFireThrough starts so many processes, which reach Redis and SQL by DSNs that may lead through proxies.
+func newFireThrough(t *testing.T, at *meterSite, redis, sql string, processes, events int) *fire {
 	t.Helper()
 	lines := max(60, events/20)
 	f := &fire{t: t, site: at, traffic: &traffic{
@@ -41,14 +46,14 @@ func newFire(t *testing.T, at *meterSite, redis string, events int) *fire {
 	// Only what happens in the first second after the hydration is looked up in SQL before it is decided.
 	text := "redis: %s\nledger: %s\nretention: 2d\ntolerance: 1s\ntake-over: 1s\nlog: {format: json}\n"
 	writeFile(t, at.path("meter.yaml"), fmt.Sprintf(text, at.redis, at.sql))
-	writeFile(t, at.path(servingConfig), fmt.Sprintf(text, redis, at.sql))
+	writeFile(t, at.path(servingConfig), fmt.Sprintf(text, redis, sql))
 	f.open()
 	f.populate()
 	at.must("hydrate")
 	if err := f.parts.openRedis(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.serving = make([]*child, 2)
+	f.serving = make([]*child, processes)
 	for n := range f.serving {
 		address, err := freeAddress()
 		if err != nil {
@@ -150,8 +155,8 @@ func (f *fire) start(n int) {
 	f.t.Fatalf("process %d does not start; it printed:\n%s", n+1, f.serving[n].printed())
 }
 
-// send sends events, and meanwhile kills a process and starts it again.
-func (f *fire) send(events int) {
+// send sends events, and meanwhile does something else.
+func (f *fire) send(events int, meanwhile func()) {
 	f.t.Helper()
 	f.traffic.events = events
 	var err error
@@ -161,25 +166,53 @@ func (f *fire) send(events int) {
 		defer close(done)
 		sent, err = f.traffic.send(f.t.Context())
 	}()
-	wait(f.t.Context(), time.Duration(rand.IntN(events))*100*time.Microsecond) // about as long as it takes at most
-	n := f.kills % len(f.serving)
-	f.serving[n].kill()
-	f.start(n)
-	f.kills++
+	meanwhile()
 	if <-done; err != nil {
 		f.t.Fatal(err)
 	}
 	f.sent = append(f.sent, sent...)
 }
 
-// drain waits until all that was sent is decided.
+// kill kills a process some time after so many events began to be sent, and starts it again.
+func (f *fire) kill(events int) {
+	wait(f.t.Context(), time.Duration(rand.IntN(events))*100*time.Microsecond) // about as long as they take at most
+	n := f.kills % len(f.serving)
+	f.serving[n].kill()
+	f.start(n)
+	f.kills++
+}
+
+// drain waits until all that was sent is decided, as long as it goes on.
 func (f *fire) drain() {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(f.t.Context(), 2*time.Minute, fmt.Errorf("events are under way for two minutes; the processes printed:\n%s\n%s", f.serving[0].printed(), f.serving[1].printed()))
-	defer cancel()
-	if err := f.parts.drained(ctx); err != nil {
+	streams, err := f.parts.meter.OpenStreams(f.t.Context(), f.parts.config.StreamLimit)
+	if err != nil {
 		f.t.Fatal(err)
 	}
+	for least := int64(-1); least != 0; {
+		eventually(f.t, fmt.Sprintf("%d events are under way, and then less", least), func() bool {
+			n, err := streams.Waiting(f.t.Context())
+			if err != nil || least >= 0 && n >= least {
+				return false
+			}
+			least = n
+			return true
+		})
+	}
+}
+
+// changes returns how many events are decided in Redis, whether SQL has them or not.
+func (f *fire) changes() (total int64) {
+	f.t.Helper()
+	_, lines, _ := f.traffic.household()
+	for _, line := range lines {
+		n, _, err := f.parts.meter.LineVersion(f.t.Context(), line.ID, line.Family)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		total += n
+	}
+	return total
 }
 
 // check looks whether each event has one row, and whether all balances follow from them.
@@ -207,10 +240,10 @@ func TestMeterUnderFire(t *testing.T) {
 			t.Fatal(err)
 		}
 		proxy := faultnet.New(t, u.Host, faultnet.Redis())
-		f := newFire(t, at, proxy.Through(at.redis), events)
+		f := newFireThrough(t, at, proxy.Through(at.redis), at.sql, 2, events)
 		proxy.SetPlan(faultnet.Random(rand.Uint64(), oneOf, faultnet.RequestLost(), faultnet.RequestCut(), faultnet.ReplyLost(), faultnet.ReplyCut()))
 		for len(f.sent) < events {
-			if f.send(atOnce); len(f.sent)%check == 0 {
+			if f.send(atOnce, func() { f.kill(atOnce) }); len(f.sent)%check == 0 {
 				f.drain()
 				f.check()
 			}

@@ -146,7 +146,7 @@ type Done struct {
 // Outcome is what verification says of an item.
 type Outcome string
 
-// The outcomes of what is not equal. Any but Corrected, Undone, Quarantined and Lost keep the gate closed.
+// The outcomes of what is not equal. Any but Corrected, Undone, Quarantined, Waiting and Lost keep the gate closed.
 const (
 	Different   Outcome = "different"
 	Missing     Outcome = "missing"
@@ -157,12 +157,13 @@ const (
 	Quarantined Outcome = "quarantined" // belongs to a unit that could not be restored
 	Corrected   Outcome = "corrected"   // was put right, and is verified again
 	Undone      Outcome = "undone"      // was put right, and is again as it was before that
+	Waiting     Outcome = "waiting"     // was accepted, and is dealt with when the gate is open
 	Lost        Outcome = "lost"        // was accepted before the failure, and nothing can bring it back
 )
 
 // settled reports whether an outcome leaves nothing to be put right.
 func (o Outcome) settled() bool {
-	return o == Corrected || o == Undone || o == Quarantined || o == Lost
+	return o == Corrected || o == Undone || o == Quarantined || o == Waiting || o == Lost
 }
 
 // Finding is something that verification found.

@@ -134,5 +134,13 @@ func certify(cmd *cobra.Command, at *restorePlace, args []string) error {
 		fmt.Fprintf(out, "  %-24s %d keys\n", kind, state.Keys[kind])
 	}
 	fmt.Fprintf(out, "digest of what Redis holds now: %x\n", state.Digest)
-	return found(progress)
+	o, err := at.outcomeOf(ctx, progress)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "verification: %s\n", countsOf(o.counts))
+	for _, f := range o.events {
+		printFinding(out, f)
+	}
+	return exitOf(o.counts, progress.Quarantined())
 }

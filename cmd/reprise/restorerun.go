@@ -154,11 +154,25 @@ func over(ctx context.Context, out io.Writer, at *restorePlace, session restore.
 	if session.State != restore.Finished {
 		return fmt.Errorf("session %d is %s: %s", session.ID, session.State, session.Reason)
 	}
-	return found(progress)
+	o, err := at.outcomeOf(ctx, progress)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		printEvents(out, o)
+	}
+	return exitOf(o.counts, progress.Quarantined())
 }
 
-// found returns an error with the exit code of what a session has found.
-func found(p restore.Progress) error { return exitOf(p.Findings, p.Quarantined()) }
+// mostEvents is how many events are printed; the certificate prints all.
+const mostEvents = 20
+
+// printEvents says which events wait and which are lost.
+func printEvents(out io.Writer, o outcome) {
+	for _, f := range o.events[:min(len(o.events), mostEvents)] {
+		printFinding(out, f)
+	}
+}
 
 func newRestorePauseCommand(r *restoring) *cobra.Command {
 	return newRestoreSwitch(r, "pause", "Keep the restore from going on; what is under way ends", (*restore.Runner).Pause)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"sort"
 	"strconv"
 	"strings"
@@ -118,7 +119,45 @@ func exitOf(findings map[restore.Outcome]int64, quarantined int64) error {
 	if code == 0 {
 		return nil
 	}
-	return codeError{fmt.Errorf("%d units are in quarantine, and verification says: %s", quarantined, countsOf(findings)), code}
+	what := "verification says: " + countsOf(findings)
+	if quarantined > 0 {
+		what = fmt.Sprintf("%d units are in quarantine, and %s", quarantined, what)
+	}
+	return codeError{errors.New(what), code}
+}
+
+// outcome is what became of a session's findings: those of its last round, all that was corrected, and events that wait or are lost.
+type outcome struct {
+	counts map[restore.Outcome]int64
+	events []restore.Finding
+}
+
+// outcomeOf reads all findings of a session. What was found in more than one round counts once.
+func (at *restorePlace) outcomeOf(ctx context.Context, p restore.Progress) (o outcome, err error) {
+	o.counts = maps.Clone(p.Findings)
+	for _, of := range []restore.Outcome{restore.Corrected, restore.Lost, restore.Waiting} {
+		delete(o.counts, of)
+	}
+	seen := map[string]bool{}
+	for after := int64(0); ; {
+		page, err := at.sessions.Findings(ctx, p.Session.ID, after, 1000)
+		if err != nil || len(page) == 0 {
+			return o, err
+		}
+		for _, f := range page {
+			after = f.ID
+			switch f.Outcome {
+			case restore.Corrected:
+				o.counts[f.Outcome]++
+			case restore.Lost, restore.Waiting:
+				if !seen[f.Item] {
+					seen[f.Item] = true
+					o.counts[f.Outcome]++
+					o.events = append(o.events, f)
+				}
+			}
+		}
+	}
 }
 
 func newRestoreUndoCommand(r *restoring) *cobra.Command {

@@ -15,101 +15,135 @@ import (
 	"github.com/reprise-dev/reprise/meter/pipeline"
 )
 
-// What a person does at three in the morning: look, restore with one command, look at how it went, and prove it.
-func TestRestoreCommands(t *testing.T) {
-	t.Parallel()
+// restoreSite is a hydrated meter, and what a person calls to restore it.
+type restoreSite struct {
+	t          *testing.T
+	server     *servicetest.RedisServer
+	redis, dsn string
+	ledger     *meterledger.Ledger
+	horizon    meter.Horizon
+	byHand     *servicetest.RedisConn
+}
+
+func newRestoreSite(t *testing.T, lines int) *restoreSite {
+	t.Helper()
 	ctx := t.Context()
 	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
-	redis, dsn := server.DSN(1), servicetest.Postgres(t).Database(t)
-	ledger, err := meterledger.Open(ctx, dsn, meterledger.Options{Migrate: true})
-	if err != nil {
+	s := &restoreSite{t: t, server: server, redis: server.DSN(1), dsn: servicetest.Postgres(t).Database(t)}
+	s.horizon = meter.Horizon{Retention: 7 * 24 * time.Hour, Tolerance: time.Hour, Ahead: meter.OpenAhead}
+	var err error
+	if s.ledger, err = meterledger.Open(ctx, s.dsn, meterledger.Options{Migrate: true}); err != nil {
 		t.Fatal(err)
 	}
-	defer ledger.Close()
-	var lines []meterledger.Line
-	for i := range 50 {
-		lines = append(lines, meterledger.Line{ID: fmt.Sprintf("line-%d", i), Individual: 1000, QoS: 500})
+	t.Cleanup(func() { _ = s.ledger.Close() })
+	var all []meterledger.Line
+	for i := range lines {
+		all = append(all, meterledger.Line{ID: fmt.Sprintf("line-%d", i), Individual: 1000, QoS: 500})
 	}
-	if err := ledger.Import(ctx, nil, lines, []string{"video"}); err != nil {
+	if err := s.ledger.Import(ctx, nil, all, []string{"video"}); err != nil {
 		t.Fatal(err)
 	}
-	horizon := meter.Horizon{Retention: 7 * 24 * time.Hour, Tolerance: time.Hour, Ahead: meter.OpenAhead}
-	keeper := &pipeline.Keeper{Ledger: ledger, Horizon: horizon}
+	keeper := &pipeline.Keeper{Ledger: s.ledger, Horizon: s.horizon}
 	if _, err := keeper.OpenMonths(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pipeline.Hydrate(ctx, pipeline.Hydration{Ledger: ledger, Redis: redis, Horizon: horizon, Who: "test", Why: "it begins"}); err != nil {
+	if _, err := pipeline.Hydrate(ctx, pipeline.Hydration{Ledger: s.ledger, Redis: s.redis, Horizon: s.horizon, Who: "test", Why: "it begins"}); err != nil {
 		t.Fatal(err)
 	}
-	call := func(want int, args ...string) string {
-		t.Helper()
-		var out, failure bytes.Buffer
-		environ := []string{"REPRISE_METER_REDIS=" + redis, "REPRISE_METER_LEDGER=" + dsn, "REPRISE_METER_TAKE_OVER=1s", "USER=ann"}
-		if code := run(ctx, append([]string{"restore"}, args...), process{Out: &out, Err: &failure, Environ: environ}); code != want {
-			t.Errorf("%v: exit code %d, want %d\n%s%s", args, code, want, out.String(), failure.String())
-		}
-		return out.String() + failure.String()
-	}
-	conn, err := server.Dial(server.AdminDSN(1))
+	s.connect()
+	return s
+}
+
+// connect connects somebody who changes Redis by hand.
+func (s *restoreSite) connect() {
+	s.t.Helper()
+	conn, err := s.server.Dial(s.server.AdminDSN(1))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	defer conn.Close()
-	byHand := func(words ...string) {
-		t.Helper()
-		if _, err := conn.Do(words...); err != nil {
-			t.Fatal(err)
+	s.t.Cleanup(func() { _ = conn.Close() })
+	s.byHand = conn
+}
+
+func (s *restoreSite) do(words ...string) {
+	s.t.Helper()
+	if _, err := s.byHand.Do(words...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// call runs `reprise restore`, and returns what it says.
+func (s *restoreSite) call(want int, args ...string) said {
+	s.t.Helper()
+	var out, failure bytes.Buffer
+	environ := []string{"REPRISE_METER_REDIS=" + s.redis, "REPRISE_METER_LEDGER=" + s.dsn, "REPRISE_METER_TAKE_OVER=1s", "USER=ann"}
+	if code := run(s.t.Context(), append([]string{"restore"}, args...), process{Out: &out, Err: &failure, Environ: environ}); code != want {
+		s.t.Errorf("%v: exit code %d, want %d\n%s%s", args, code, want, out.String(), failure.String())
+	}
+	return said{s.t, out.String() + failure.String()}
+}
+
+// said is what a command has printed.
+type said struct {
+	t    *testing.T
+	text string
+}
+
+func (s said) has(want ...string) {
+	s.t.Helper()
+	for _, w := range want {
+		if !strings.Contains(s.text, w) {
+			s.t.Errorf("does not say %q:\n%s", w, s.text)
 		}
 	}
-	says := func(text string, want ...string) {
-		t.Helper()
-		for _, w := range want {
-			if !strings.Contains(text, w) {
-				t.Errorf("does not say %q:\n%s", w, text)
-			}
-		}
-	}
+}
+
+// What a person does at three in the morning: look, restore with one command, look at how it went, and prove it.
+func TestRestoreCommands(t *testing.T) {
+	t.Parallel()
+	s := newRestoreSite(t, 50)
+	server, dsn, call, byHand := s.server, s.dsn, s.call, s.do
 	unchanged := watchWrites(t, server, dsn)
-	says(call(0, "assess"), "intact", "nothing is to be restored")
-	says(call(1, "status"), "reprise restore start")
-	says(call(0, "verify"), "all equal")
-	says(call(0, "verify", "--correct", "--dry-run"), "all equal")
-	says(call(0, "verify", "--sample", "0.5"), "all equal")
-	says(call(0, "start", "--dry-run"), "intact")
+	call(0, "assess").has("intact", "nothing is to be restored")
+	call(1, "status").has("reprise restore start")
+	call(0, "verify").has("all equal")
+	call(0, "verify", "--correct", "--dry-run").has("all equal")
+	call(0, "verify", "--sample", "0.5").has("all equal")
+	call(0, "start", "--dry-run").has("intact")
 	unchanged()
-	says(call(2, "start", "--plan", "other"), `no plan "other"`)
-	says(call(2, "start", "--failure-time", "yesterday"), "2026-03-01T03:00:00Z")
-	says(call(1, "start", "--failure-time", time.Now().Add(time.Hour).Format(time.RFC3339)), "time of failure")
+	call(2, "start", "--plan", "other").has(`no plan "other"`)
+	call(2, "start", "--failure-time", "yesterday").has("2026-03-01T03:00:00Z")
+	call(1, "start", "--failure-time", time.Now().Add(time.Hour).Format(time.RFC3339)).has("time of failure")
 	server.FlushAll()
-	says(call(exitDifferent, "assess"), "empty", "50 units")
-	says(call(exitDifferent, "start", "--dry-run"), "50 units")
-	says(call(exitUnreadable, "verify"), "no generation in all of its parts", "reprise restore assess")
-	says(call(0, "start", "--why", "Redis was emptied"), "session 1 begins", "complete, verified, and the gate is open")
-	says(call(0, "start"), "already complete, nothing done")
-	says(call(0, "status"), "session 1 of plan meter: done, begun by ann", "Redis was emptied", "50 of 50 units")
-	says(call(0, "status", "--json"), `"State":"done"`)
-	says(call(0, "verify"), "all equal")
-	says(call(0, "assess"), "intact")
-	says(call(2, "verify", "--sample", "2"), "no part of the whole")
-	says(call(1, "undo"), "no restore")
+	call(exitDifferent, "assess").has("empty", "50 units")
+	call(exitDifferent, "start", "--dry-run").has("50 units")
+	call(exitUnreadable, "verify").has("no generation in all of its parts", "reprise restore assess")
+	call(0, "start", "--why", "Redis was emptied").has("session 1 begins", "complete, verified, and the gate is open")
+	call(0, "start").has("already complete, nothing done")
+	call(0, "status").has("session 1 of plan meter: done, begun by ann", "Redis was emptied", "50 of 50 units")
+	call(0, "status", "--json").has(`"State":"done"`)
+	call(0, "verify").has("all equal")
+	call(0, "assess").has("intact")
+	call(2, "verify", "--sample", "2").has("no part of the whole")
+	call(1, "undo").has("no restore")
 	key := "remaining_indiv_amount:" + meterredis.UnitBucket("line-7", "") + ":line-7:" + meter.Calendar{}.Month(time.Now()).String()
 	byHand("HSET", key, "amount", "1001")
 	byHand("SET", "version:{0001}:l:nobody", "1")
 	unchanged = watchWrites(t, server, dsn)
-	says(call(exitDifferent, "verify", "--correct", "--dry-run"), "different   "+key, `amount="1001"`, "extra       version:{0001}:l:nobody", "1 different, 1 extra")
+	call(exitDifferent, "verify", "--correct", "--dry-run").has("different   "+key, `amount="1001"`, "extra       version:{0001}:l:nobody", "1 different, 1 extra")
 	unchanged()
-	says(call(0, "verify", "--correct"), "corrected   "+key, "2 corrected", "reprise restore undo 2")
-	says(call(0, "verify"), "all equal")
-	says(call(0, "undo"), "undone      "+key, "2 put back, 0 left")
-	says(call(exitDifferent, "verify", "--patience", "1ms"), "1 different, 1 extra")
-	says(call(0, "verify", "--correct", "--patience", "1ms"), "2 corrected")
+	call(0, "verify", "--correct").has("corrected   "+key, "2 corrected", "reprise restore undo 2")
+	call(0, "verify").has("all equal")
+	call(0, "undo").has("undone      "+key, "2 put back, 0 left")
+	call(exitDifferent, "verify", "--patience", "1ms").has("1 different, 1 extra")
+	call(0, "verify", "--correct", "--patience", "1ms").has("2 corrected")
 	byHand("HSET", key, "amount", "999")
-	says(call(exitSkipped, "undo"), "1 put back, 1 left")
-	says(call(0, "verify", "--correct"), "2 corrected")
-	says(call(2, "undo", "x"), "not the number of a session")
-	says(call(0, "certificate"), "digest of what Redis holds now", "remaining_indiv_amount")
-	says(call(0, "drill"), "50 units: written in", "nothing else was written")
-	says(call(1, "work"), "the restore is over")
+	call(exitSkipped, "undo").has("1 put back, 1 left")
+	call(0, "verify", "--correct").has("2 corrected")
+	call(2, "undo", "x").has("not the number of a session")
+	call(0, "certificate").has("digest of what Redis holds now", "remaining_indiv_amount")
+	call(0, "drill").has("50 units: written in", "nothing else was written")
+	call(1, "work").has("the restore is over")
 }
 
 // watchWrites makes SQL refuse every write, and returns what wants that nothing was written, in Redis neither, and lets SQL be written

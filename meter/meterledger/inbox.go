@@ -50,18 +50,7 @@ func (l *Ledger) PutInbox(ctx context.Context, events []meter.Event) error {
 // has ended; then they are taken again, unless [Ledger.DoneInbox] was told of them.
 func (l *Ledger) TakeInbox(ctx context.Context, worker string, limit int, lease time.Duration) (all []Taken, err error) {
 	err = l.db.Change(ctx, func(tx *database.Tx) error {
-		all = nil
-		var t Taken
-		var text string
-		var received int64
-		if err := tx.Each(l.sql.takeInbox, []any{limit}, []any{&t.Number, &text, &received}, func() (err error) {
-			if t.Event, err = meter.DecodeEvent([]byte(text)); err != nil {
-				return unreadable("an event in meter_inbox", err)
-			}
-			t.ReceivedAt = database.Instant(received)
-			all = append(all, t)
-			return nil
-		}); err != nil || len(all) == 0 {
+		if all, err = eachTaken(tx, l.sql.takeInbox, limit); err != nil || len(all) == 0 {
 			return err
 		}
 		numbers, err := database.Batch(numbersOf(all))
@@ -71,6 +60,29 @@ func (l *Ledger) TakeInbox(ctx context.Context, worker string, limit int, lease 
 		return tx.Run(l.sql.leaseInbox, numbers, worker, lease.Microseconds())
 	})
 	return all, err
+}
+
+// PageInbox returns events of the inbox after a number, 0 for all, at most limit, whether or not a worker has taken them. It changes nothing.
+func (l *Ledger) PageInbox(ctx context.Context, after int64, limit int) (all []Taken, err error) {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
+		all, err = eachTaken(tx, l.sql.pageInbox, after, limit)
+		return err
+	})
+	return all, err
+}
+
+func eachTaken(tx *database.Tx, s database.Statement, arguments ...any) (all []Taken, err error) {
+	var t Taken
+	var text string
+	var received int64
+	return all, tx.Each(s, arguments, []any{&t.Number, &text, &received}, func() (err error) {
+		if t.Event, err = meter.DecodeEvent([]byte(text)); err != nil {
+			return unreadable("an event in meter_inbox", err)
+		}
+		t.ReceivedAt = database.Instant(received)
+		all = append(all, t)
+		return nil
+	})
 }
 
 func numbersOf(all []Taken) []int64 {

@@ -33,7 +33,7 @@ type queries struct {
 	lineGrants, familyGrants, lineSnapshots, familySnapshots, lineTotals database.Statement
 	unfolded, recent                                                     database.Statement
 	// The inbox.
-	putInbox, takeInbox, leaseInbox, doneInbox, countInbox database.Statement
+	putInbox, takeInbox, leaseInbox, doneInbox, countInbox, pageInbox database.Statement
 	// The audit.
 	auditUsage, auditTotals, auditMonths, auditSnapshots, auditGrants database.Statement
 }
@@ -59,7 +59,7 @@ func (q *queries) named() map[string]*database.Statement {
 		"raise_folded": &q.raiseFolded, "stamp": &q.stamp, "count_fold": &q.countFold, "end_fold": &q.endFold, "folds": &q.folds,
 		"line_grants": &q.lineGrants, "family_grants": &q.familyGrants, "line_snapshots": &q.lineSnapshots,
 		"family_snapshots": &q.familySnapshots, "line_totals": &q.lineTotals, "unfolded": &q.unfolded, "recent": &q.recent,
-		"put_inbox": &q.putInbox, "take_inbox": &q.takeInbox, "lease_inbox": &q.leaseInbox, "done_inbox": &q.doneInbox, "count_inbox": &q.countInbox,
+		"put_inbox": &q.putInbox, "take_inbox": &q.takeInbox, "lease_inbox": &q.leaseInbox, "done_inbox": &q.doneInbox, "count_inbox": &q.countInbox, "page_inbox": &q.pageInbox,
 		"audit_usage": &q.auditUsage, "audit_totals": &q.auditTotals, "audit_months": &q.auditMonths,
 		"audit_snapshots": &q.auditSnapshots, "audit_grants": &q.auditGrants,
 	}

@@ -220,6 +220,26 @@ func (s *Streams) Waiting(ctx context.Context) (total int64, err error) {
 	return total, nil
 }
 
+// Entries returns up to count events of a shard after an id, the empty id is the beginning, whoever has them: of those that wait, or of dead
+// letters. It changes nothing, and makes no stream.
+func (m *Meter) Entries(ctx context.Context, shard int, dead bool, after string, count int64) ([]Message, error) {
+	key, from := m.names.intake(shard), "-"
+	if dead {
+		key = m.names.dead(shard)
+	}
+	if after != "" {
+		from = "(" + after
+	}
+	entries, err := m.client.Do(ctx, m.client.B().Xrange().Key(key).Start(from).End("+").Count(count).Build()).AsXRange()
+	if err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE") {
+		return nil, nil // which verification says
+	}
+	if err != nil {
+		return nil, store.Unavailable(fmt.Errorf("read %s: %w", key, err))
+	}
+	return messagesOf(shard, entries), nil
+}
+
 // DeadLetters returns up to count dead letters of a shard after an id; the empty id is the beginning.
 func (s *Streams) DeadLetters(ctx context.Context, shard int, after string, count int64) (all []DeadLetter, err error) {
 	from := "-"

@@ -247,6 +247,7 @@ func TestPlan(t *testing.T) {
 			if err := plan.WriteFence(ctx, older); !errors.Is(err, restore.ErrFenced) {
 				t.Errorf("an older fence: %v", err)
 			}
+			p.lateWrites(plan, fence, older)
 			if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); !errors.Is(err, meterledger.ErrHeld) {
 				t.Errorf("a fold meanwhile: %v", err)
 			}
@@ -264,5 +265,27 @@ func TestPlan(t *testing.T) {
 			p.send(append(first, p.events(200)...))
 			p.audit()
 		})
+	}
+}
+
+// lateWrites has every phase written once more, when all of them are done: with the fence's epoch it has no effect, with an older one it is
+// refused.
+func (p *plant) lateWrites(plan *Plan, fence, older restore.Fence) {
+	p.t.Helper()
+	before := p.contents()
+	for phase := range plan.Describe().Phases {
+		each(p.t, plan, phase, func(target restore.Target) error {
+			if _, err := plan.Apply(p.t.Context(), phase, target, older); !errors.Is(err, restore.ErrFenced) {
+				p.t.Errorf("a write of phase %d with an older epoch: %v", phase, err)
+			}
+			done, err := plan.Apply(p.t.Context(), phase, target, fence)
+			if done.Units > 0 {
+				p.t.Errorf("a late write of phase %d: %+v", phase, done)
+			}
+			return err
+		})
+	}
+	if diff := difference(before, p.contents()); diff != "" {
+		p.t.Errorf("late writes changed something: %s", diff)
 	}
 }

@@ -81,7 +81,9 @@ func (p *Plan) Verify(ctx context.Context, target restore.Target, fence restore.
 		_, err := i.Sweep(ctx, func(d inspect.Difference) { findings = append(findings, findingOf(d)) })
 		return restore.Done{Units: 1}, findings, err
 	case otherEvents:
-		findings, err := p.waiting(ctx, i.Meter)
+		if i.Still { // else it changes all the time
+			findings, err = p.waiting(ctx, i.Meter)
+		}
 		return restore.Done{Units: 1}, findings, err
 	}
 	now, err := p.Ledger.Now(ctx)
@@ -134,6 +136,8 @@ func findingOf(d inspect.Difference) restore.Finding {
 const (
 	kindKey = "key" // a key in Redis
 	kindSQL = "sql" // what cannot be put right in Redis
+	// KindEvent is an event, or events of one place together.
+	KindEvent = "event"
 )
 
 // quarantined tells apart what was found of units that cannot be restored: those stay closed, and keep nobody else out.

@@ -38,10 +38,16 @@ func newPlant(t *testing.T, dsn string, lines int) *plant {
 
 func newPlantOn(t *testing.T, redis, dsn string, lines int) *plant {
 	t.Helper()
-	p := &plant{
-		t: t, redis: redis, families: map[string]string{},
-		horizon: meter.Horizon{Retention: 48 * time.Hour, Tolerance: time.Hour, Ahead: meter.OpenAhead},
-	}
+	p := &plant{t: t, redis: redis, horizon: meter.Horizon{Retention: 48 * time.Hour, Tolerance: time.Hour, Ahead: meter.OpenAhead}}
+	p.build(dsn, lines)
+	return p
+}
+
+// build makes the lines of a plant, hydrates it, and opens it.
+func (p *plant) build(dsn string, lines int) {
+	t := p.t
+	t.Helper()
+	p.families = map[string]string{}
 	var err error
 	if p.ledger, err = meterledger.Open(t.Context(), dsn, meterledger.Options{Migrate: true}); err != nil {
 		t.Fatal(err)
@@ -56,7 +62,6 @@ func newPlantOn(t *testing.T, redis, dsn string, lines int) *plant {
 		t.Fatal(err)
 	}
 	p.open()
-	return p
 }
 
 func (p *plant) must(err error) {
@@ -154,15 +159,19 @@ func (p *plant) rows(events []meter.Event) map[meterledger.Identity]meterledger.
 	}
 }
 
-// audit compares Redis with what follows from SQL.
+// audit compares Redis with what follows from SQL, today.
 func (p *plant) audit() {
+	p.t.Helper()
+	p.auditOn(p.calendar.Day(time.Now()))
+}
+
+// auditOn does so for a day and its month.
+func (p *plant) auditOn(today meter.Day) {
 	p.t.Helper()
 	ranges, err := p.ledger.Ranges(p.t.Context(), 10)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	now := time.Now()
-	today := p.calendar.Day(now)
 	for _, r := range ranges {
 		held, err := p.ledger.Read(p.t.Context(), r, meterledger.Horizon{Month: p.calendar.MonthOf(today).Previous(), Day: today.Previous()})
 		if err != nil {

@@ -45,6 +45,8 @@ func TestMissingFamilyIsQuarantined(t *testing.T) {
 	if err != nil || progress.Findings[restore.Quarantined] == 0 || len(progress.Findings) != 1 {
 		t.Errorf("%+v, %v", progress.Findings, err)
 	}
+	_, err = p.meter.Reread(t.Context())
+	p.must(err)
 	event := p.events(1)[0]
 	event.Line = "line-2"
 	if _, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: event, Family: "family-0"}); !errors.Is(err, meter.UnitNotHydrated) && !errors.Is(err, meter.UnitClosed) {

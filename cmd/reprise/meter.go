@@ -99,6 +99,9 @@ func openLedger(ctx context.Context, c *config.Meter, log *slog.Logger) (*meterP
 	if parts.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
 		return nil, err
 	}
+	if err := parts.ledger.CheckCalendar(ctx, calendar); err != nil {
+		return nil, errors.Join(usageError{err}, parts.ledger.Close())
+	}
 	parts.directory = pipeline.NewDirectory(parts.ledger, directoryMemory)
 	return parts, nil
 }

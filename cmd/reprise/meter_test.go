@@ -162,6 +162,7 @@ func TestMeterCommands(t *testing.T) {
 		at.newcomers(p)
 		at.deadLetters(p)
 		at.tampers()
+		at.otherCalendar()
 		at.stops(p)
 	})
 }
@@ -211,12 +212,24 @@ func (at *meterSite) tampers() {
 	if _, err := connection.Do("HINCRBY", fmt.Sprint(list[0]), "amount", "5"); err != nil {
 		at.t.Fatal(err)
 	}
-	at.says(exitFailed, "Amount:1005", "audit", "--patience", "1s")
+	at.says(exitFailed, `amount="1005"`, "audit", "--patience", "1s")
 	at.says(exitFailed, "1 differences", "audit", "--patience", "1s")
 	if _, err := connection.Do("HINCRBY", fmt.Sprint(list[0]), "amount", "-5"); err != nil {
 		at.t.Fatal(err)
 	}
 	at.must("audit")
+}
+
+// otherCalendar: who would count days and months otherwise than the rows in SQL is not let in.
+func (at *meterSite) otherCalendar() {
+	usual := readFile(at.t, at.path("meter.yaml"))
+	defer writeFile(at.t, at.path("meter.yaml"), usual)
+	for _, line := range []string{"zone: Europe/Berlin\n", "anchor: 15\n"} {
+		writeFile(at.t, at.path("meter.yaml"), usual+line)
+		for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"hydrate", "--renew"}, {"fold"}} {
+			at.says(exitUsage, "its days are those of UTC, and its months begin on day 1", command...)
+		}
+	}
 }
 
 // stops: the ports answer, SIGTERM ends the process, and everything is recorded.

@@ -134,6 +134,9 @@ func newMeterOpenMonthCommand(p process) *cobra.Command {
 		}
 		return onLedger(cmd, flags, func(ctx context.Context, m *meterParts) (err error) {
 			var made int64
+			if err = m.ledger.KeepCalendar(ctx, m.calendar); err != nil {
+				return err
+			}
 			if wanted == 0 {
 				made, err = m.keeper().OpenMonths(ctx)
 			} else {

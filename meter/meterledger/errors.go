@@ -21,6 +21,8 @@ var (
 	ErrUnknown = errors.New("not in the ledger")
 	// ErrHeld: a restore is under way, and what was asked for waits for its end.
 	ErrHeld = errors.New("held by a restore")
+	// ErrCalendar: days and months are counted by another calendar.
+	ErrCalendar = errors.New("the ledger has another calendar")
 	// ErrNotDrained: a line cannot move yet, because something of it is still under way.
 	ErrNotDrained = errors.New("not drained")
 )

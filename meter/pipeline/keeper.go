@@ -61,6 +61,9 @@ func (k *Keeper) complain(ctx context.Context, what string, err error) {
 // OpenMonths makes the monthly grants of all months that have to be open, and returns how many it made. They are in SQL then;
 // [Keeper.Confirm] brings them to Redis.
 func (k *Keeper) OpenMonths(ctx context.Context) (made int64, err error) {
+	if err := k.Ledger.KeepCalendar(ctx, k.Calendar); err != nil {
+		return 0, err
+	}
 	now, err := k.Ledger.Now(ctx)
 	if err != nil {
 		return 0, err

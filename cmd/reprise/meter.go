@@ -84,7 +84,7 @@ type meterParts struct {
 	directory *pipeline.Directory
 }
 
-// directoryMemory is for how long it is remembered which lines and apps there are, and in which family each is.
+// directoryMemory is for how long it is remembered which apps there are, and which lines there are not.
 const directoryMemory = 10 * time.Second
 
 // openLedger opens SQL alone.

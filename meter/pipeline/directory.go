@@ -29,7 +29,11 @@ type listed struct {
 // directorySize bounds the lines that are remembered. They are forgotten together.
 const directorySize = 1_000_000
 
-// NewDirectory returns a directory that remembers for a time.
+// knownFor is for how much longer a line is remembered that is there: lines are not removed, and a script says so where one has
+// moved. One that is not there may be imported any moment.
+const knownFor = 60
+
+// NewDirectory returns a directory that remembers for a time what is not there.
 func NewDirectory(ledger *meterledger.Ledger, keep time.Duration) *Directory {
 	return &Directory{ledger: ledger, keep: keep, lines: map[string]listed{}}
 }
@@ -66,10 +70,10 @@ func (d *Directory) remembered(now time.Time, lines []string) (found map[string]
 	for _, id := range lines {
 		entry, ok := d.lines[id]
 		switch {
-		case !ok || now.Sub(entry.asked) > d.keep:
-			missing = append(missing, id)
-		case entry.known:
+		case ok && entry.known && now.Sub(entry.asked) <= knownFor*d.keep:
 			found[id] = entry.line
+		case !ok || entry.known || now.Sub(entry.asked) > d.keep:
+			missing = append(missing, id)
 		}
 	}
 	return found, missing

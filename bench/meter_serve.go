@@ -47,12 +47,13 @@ func (p *meterPlant) serve(ctx context.Context, s settings) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(s.dir, "meter.yaml")
+	name := fmt.Sprintf("meter-%s-%d", p.name, p.lines)
+	file := filepath.Join(s.dir, name+".yaml")
 	text := fmt.Sprintf("redis: %s\nledger: %s\nretention: %v\ntolerance: %v\n", p.redis, p.sql, meterHorizon.Retention, meterHorizon.Tolerance)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	return startServing(ctx, s, "meter", binary, "meter", "serve", "--config", file)
+	return startServing(ctx, s, name, binary, "meter", "serve", "--config", file)
 }
 
 // benchThroughput sends events as fast as they are taken, and looks how long it takes until all are in the done log.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -147,12 +148,24 @@ func (f *fire) start(n int) {
 			defer close(c.ended)
 			_ = c.cmd.Wait() // how it ended is in its log
 		}()
-		if f.serving[n] = c; c.accepts(f.t.Context(), f.addresses[n]) == nil {
+		if f.serving[n] = c; f.ready(c, f.addresses[n]) {
 			return
 		}
 		c.kill()
 	}
 	f.t.Fatalf("process %d does not start; it printed:\n%s", n+1, f.serving[n].printed())
+}
+
+// ready waits until a process answers, or has ended. It takes connections before it has opened its databases.
+func (f *fire) ready(c *child, address string) bool {
+	if c.accepts(f.t.Context(), address) != nil {
+		return false
+	}
+	r, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, "http://"+address+"/healthz", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return fetch(http.DefaultClient, r).status == http.StatusOK
 }
 
 // send sends events, and meanwhile does something else.

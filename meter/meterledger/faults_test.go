@@ -32,32 +32,38 @@ func servers(t testing.TB) map[string]struct {
 // and the same again ends as if nothing had been lost.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for name, server := range servers(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			there, err := url.Parse(server.dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := faults{t: t, proxy: faultnet.New(t, there.Host, server.framing)}
-			f.near = open(t, server.dsn)
-			f.far = open(t, f.proxy.Through(server.dsn))
-			if err := f.near.Import(t.Context(), nil, []meterledger.Line{{ID: "ann", Individual: meter.MaxAmount}}, nil); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.near.OpenMonth(t.Context(), 202603); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.near.NewGeneration(t.Context(), "", "a1", "test", "first"); err != nil {
-				t.Fatal(err)
-			}
-			for what, fault := range map[string]faultnet.Fault{"refused": faultnet.RequestLost(), "unanswered": faultnet.ReplyLost()} {
+	for what, fault := range map[string]faultnet.Fault{"refused": faultnet.RequestLost(), "unanswered": faultnet.ReplyLost()} {
+		for name, server := range servers(t) {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				f := newFaults(t, server.dsn, server.framing)
 				f.appends(what, fault)
 				f.folds(what, fault)
 				f.grants(what, fault)
-			}
-		})
+			})
+		}
 	}
+}
+
+func newFaults(t *testing.T, dsn string, framing faultnet.Framing) *faults {
+	t.Helper()
+	there, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &faults{t: t, proxy: faultnet.New(t, there.Host, framing)}
+	f.near = open(t, dsn)
+	f.far = open(t, f.proxy.Through(dsn))
+	if err := f.near.Import(t.Context(), nil, []meterledger.Line{{ID: "ann", Individual: meter.MaxAmount}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.near.OpenMonth(t.Context(), 202603); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.near.NewGeneration(t.Context(), "", "a1", "test", "first"); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 func open(t testing.TB, dsn string) *meterledger.Ledger {

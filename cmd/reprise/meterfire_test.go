@@ -243,7 +243,7 @@ func (f *fire) check() {
 // random, and all policies have settings. At every check each event is in the done log once, and all balances follow from that.
 func TestMeterUnderFire(t *testing.T) {
 	t.Parallel()
-	events, atOnce, check, oneOf := 3000, 1000, 3000, 10_000
+	events, atOnce, check, oneOf := 2000, 1000, 2000, 5_000
 	if os.Getenv("REPRISE_PROVE") == "1" {
 		events, atOnce, check, oneOf = 2_000_000, 10_000, 100_000, 20_000
 	}

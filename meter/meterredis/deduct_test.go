@@ -127,12 +127,24 @@ func (m *Meter) put(t testing.TB, c metertest.Case) {
 // The script comes to the state and the text that the reference comes to, and refuses what it refuses, for its reason.
 func TestScriptIsApply(t *testing.T) {
 	t.Parallel()
-	m := newMeter(t, servicetest.Redis(t).Database(t))
+	t.Run("standalone", func(t *testing.T) {
+		t.Parallel()
+		scriptIsApply(t, newMeter(t, servicetest.Redis(t).Database(t)), count(3000, 200_000))
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		cluster := servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{Node: servicetest.RedisOptions{Persistence: servicetest.PersistNothing}})
+		scriptIsApply(t, newMeter(t, cluster.DSN()), count(500, 10_000))
+	})
+}
+
+func scriptIsApply(t *testing.T, m *Meter, count int) {
+	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	cases := metertest.NewCases(seed, calendar(t))
 	reasons := map[meter.Reason]int{}
-	for range count(3000, 200_000) {
+	for range count {
 		c, err := cases.Next()
 		if err != nil {
 			t.Fatal(err)

@@ -55,6 +55,11 @@ func Together(t *testing.T, processes ...*exec.Cmd) map[string]int {
 			t.Fatalf("process %d: %v: %s", i, err, rest)
 		}
 	}
+	said := 0
+	for _, n := range lines {
+		said += n
+	}
+	t.Logf("%d answers to %d processes", said, len(processes))
 	return lines
 }
 

@@ -1,7 +1,9 @@
-// Command prove runs the long proofs and writes what they found into a table.
+// Command prove runs the long proofs and writes what they found into tables.
 //
 //	go run ./internal/prove -out docs/proof.md
-//	go run ./internal/prove -out /tmp/proof.md -only 'store'
+//	go run ./internal/prove -out docs/proof.md -only 'MariaDB'
+//
+// The results are kept beside the page, in docs/proof.json: a run of some proofs leaves what is known of the others.
 //
 // Each proof is a set of tests, run with REPRISE_PROVE=1, which makes them long. How much was tried is
 // counted from what the tests print. A proof that fails, or that tried nothing, is written down as such,
@@ -15,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 )
 
 func main() {
@@ -28,37 +31,49 @@ func main() {
 
 func run(ctx context.Context) error {
 	out := flag.String("out", "docs/proof.md", "file to write the table to")
-	only := flag.String("only", "", "regular expression of the proofs to run; the others are left out of the table")
+	only := flag.String("only", "", "regular expression of the proofs to run; of the others the last result stays")
+	list := flag.Bool("list", false, "print the proofs and run none")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if err != nil {
 		return err
 	}
-	var results []result
-	failed := 0
+	kept := strings.TrimSuffix(*out, ".md") + ".json"
+	all, err := readResults(kept)
+	if err != nil {
+		return err
+	}
+	ran, failed := 0, 0
 	for _, p := range proofs() {
 		if !wanted.MatchString(p.what) {
 			continue
 		}
+		if *list {
+			fmt.Fprintln(os.Stdout, p.what)
+			continue
+		}
 		fmt.Fprintf(os.Stderr, "prove: %s\n", p.what)
-		r := p.run(ctx)
+		r, output := p.run(ctx)
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted; %s has what was done before", *out)
 		}
-		if !r.ok {
+		if ran++; !r.OK {
 			failed++
-			fmt.Fprintf(os.Stderr, "%s\nprove: FAILED: %s\n", r.output, p.what)
+			fmt.Fprintf(os.Stderr, "%s\nprove: FAILED: %s\n", output, p.what)
 		} else {
-			fmt.Fprintf(os.Stderr, "prove: ok, %s, %v\n", r.tried(), r.took)
+			fmt.Fprintf(os.Stderr, "prove: ok, %s %s, %d s\n", r.tried(), p.unit, r.Seconds)
 		}
 		// Written after each proof: some take long, and what was found is not to be lost with the rest.
-		results = append(results, r)
-		if err := os.WriteFile(*out, []byte(page(results)), 0o644); err != nil {
+		all[p.what] = r
+		if err := all.write(kept); err != nil {
+			return err
+		}
+		if err := os.WriteFile(*out, []byte(page(all)), 0o644); err != nil {
 			return err
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d proofs failed", failed, len(results))
+		return fmt.Errorf("%d of %d proofs failed", failed, ran)
 	}
 	return nil
 }

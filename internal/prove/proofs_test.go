@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,12 +12,12 @@ import (
 func TestNothingTriedIsAFailure(t *testing.T) {
 	t.Parallel()
 	p := proof{what: "nothing", tests: []string{"-run=^TestTried$", "."}, count: regexp.MustCompile(`tried (\d+) things`), unit: "things"}
-	if r := p.run(t.Context()); !r.ok || r.tries != 1234 {
-		t.Errorf("ok %v, %d tries, want ok and 1234:\n%s", r.ok, r.tries, r.output)
+	if r, output := p.run(t.Context()); !r.OK || r.Tries != 1234 {
+		t.Errorf("ok %v, %d tries, want ok and 1234:\n%s", r.OK, r.Tries, output)
 	}
 	p.tests[0] = "-run=^TestThatIsNotThere$"
-	if r := p.run(t.Context()); r.ok {
-		t.Errorf("a run without a single try passed:\n%s", r.output)
+	if r, output := p.run(t.Context()); r.OK {
+		t.Errorf("a run without a single try passed:\n%s", output)
 	}
 }
 
@@ -27,19 +28,41 @@ func TestTried(t *testing.T) {
 	t.Log("tried 234 things")
 }
 
+// Results are kept from run to run, and the page says of each proof what is known.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
-	text := page([]result{
-		{proof: proof{what: "this", how: "so", unit: "worlds"}, ok: true, tries: 1234567, took: time.Minute, at: at},
-		{proof: proof{what: "that", how: "thus", unit: "tests"}, tries: 12, at: at},
-	})
-	for _, row := range []string{
-		"| this | so | 1,234,567 worlds | ok | 1m0s | 2026-05-04 |",
-		"| that | thus | 12 tests | **FAILED** | 0s | 2026-05-04 |",
+	once, line := single()[0], lines()[0]
+	kept := filepath.Join(t.TempDir(), "proof.json")
+	if err := (results{
+		once.what:                    {OK: true, Tries: 1234567, Seconds: 60, At: at, Revision: "abc"},
+		line.proof(places()[1]).what: {Tries: 12, At: at, Revision: "abc"},
+	}).write(kept); err != nil {
+		t.Fatal(err)
+	}
+	all, err := readResults(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := page(all)
+	for _, part := range []string{
+		"| 1,234,567 " + once.unit + " | ok | 1m0s | 2026-05-04 | abc |",
+		"**" + line.what + "**: " + line.how + " | not run | 12 commands, **FAILED**, 2026-05-04 | not run |",
 	} {
-		if !strings.Contains(text, row) {
-			t.Errorf("no row %q in\n%s", row, text)
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
 		}
+	}
+}
+
+// A matrix with a hole would look like one that nobody has tried.
+func TestMatrixIsComplete(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, p := range proofs() {
+		if len(p.tests) == 0 || p.count == nil || p.unit == "" || seen[p.what] {
+			t.Errorf("%q has no tests, or is there twice", p.what)
+		}
+		seen[p.what] = true
 	}
 }

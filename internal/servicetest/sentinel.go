@@ -3,12 +3,14 @@
 package servicetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // SentinelName is the name by which sentinels know their master.
@@ -24,12 +26,15 @@ const (
 type SentinelOptions struct {
 	// Replicas is how many replicas the master has; 0 is one.
 	Replicas int
+	// Patience is for how long a server must not answer before it is replaced; 0 is a second, which a busy machine may
+	// fail to answer in. Who does not look at failures asks for more.
+	Patience time.Duration
 	// Node is what each server is like. The sentinels have its TLS, and no password.
 	Node RedisOptions
 }
 
 // Sentinel is a Redis master with replicas, and three sentinels that replace it when it does not answer
-// for a second. One that fails makes the test fail.
+// for a time. One that fails makes the test fail.
 type Sentinel struct {
 	t         testing.TB
 	servers   []*RedisServer
@@ -44,12 +49,12 @@ func NewSentinel(t testing.TB, o SentinelOptions) *Sentinel {
 	s := &Sentinel{t: t, servers: []*RedisServer{master}}
 	replicas := startTogether(t, max(o.Replicas, 1), func() (*redis, error) { return startReplica(master.redis, master.Addr()) })
 	s.servers = append(s.servers, replicas...)
-	s.sentinels = startTogether(t, sentinelCount, func() (*redis, error) { return startSentinel(master.redis) })
+	s.sentinels = startTogether(t, sentinelCount, func() (*redis, error) { return startSentinel(master.redis, cmp.Or(o.Patience, time.Second)) })
 	s.AwaitReady()
 	return s
 }
 
-func startSentinel(master *redis) (*redis, error) {
+func startSentinel(master *redis, patience time.Duration) (*redis, error) {
 	_, port, err := net.SplitHostPort(master.address())
 	if err != nil {
 		return nil, err
@@ -57,7 +62,7 @@ func startSentinel(master *redis) (*redis, error) {
 	lines := []string{
 		fmt.Sprintf("sentinel monitor %s 127.0.0.1 %s %d", SentinelName, port, sentinelQuorum),
 		fmt.Sprintf("sentinel auth-pass %s %s", SentinelName, master.secrets.password),
-		fmt.Sprintf("sentinel down-after-milliseconds %s 1000", SentinelName),
+		fmt.Sprintf("sentinel down-after-milliseconds %s %d", SentinelName, patience.Milliseconds()),
 		fmt.Sprintf("sentinel failover-timeout %s 3000", SentinelName),
 	}
 	role := redisRole{sentinel: true, lines: lines, secrets: &master.secrets}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reprise-dev/reprise/internal/faultnet"
+	"github.com/reprise-dev/reprise/internal/killtest"
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -27,9 +28,10 @@ func TestLostEffectsAreSettled(t *testing.T) {
 	proxy.SetPlan(faultnet.Random(2, 10, faultnet.ReplyLost(), faultnet.ReplyCut(), faultnet.RequestLost(), faultnet.RequestCut()))
 	var unavailable, ran atomic.Int64
 	var group sync.WaitGroup
-	for range 8 {
+	callers, keys := 8, killtest.Rounds()
+	for range callers {
 		group.Go(func() {
-			for range 15 {
+			for range keys {
 				key := newBegin()
 				for tries := 0; ; tries++ {
 					effect, err := effects.Do(t.Context(), faulty.pool, invocation(anotherCaller(key)), func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
@@ -59,6 +61,7 @@ func TestLostEffectsAreSettled(t *testing.T) {
 		t.Errorf("%d tries failed, %d messages were struck: too few to show anything", unavailable.Load(), proxy.Struck())
 	}
 	proxy.SetPlan(faultnet.None)
+	t.Logf("%d keys, each with one order", callers*keys)
 }
 
 // A commit whose reply was lost is looked up: a reconciled success equals a direct one (case O31).

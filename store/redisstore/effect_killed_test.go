@@ -33,8 +33,10 @@ func placeOrder(ctx context.Context, s *Store, key string, keys []string) (store
 // nothing is half done.
 func TestKilledEffectsAreDoneOnceOrNotAtAll(t *testing.T) {
 	t.Parallel()
-	d := newDatabase(t)
-	killtest.Run(t, shop{d, d.open(), []string{d.business(ordersTag, "orders"), d.business(ordersTag, "total")}})
+	onTopologies(t, func(t *testing.T, start func(*testing.T) string) {
+		d := databaseOn(t, start(t))
+		killtest.Run(t, shop{d, d.open(), []string{d.business(ordersTag, "orders"), d.business(ordersTag, "total")}})
+	})
 }
 
 type shop struct {

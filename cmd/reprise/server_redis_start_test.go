@@ -114,7 +114,7 @@ func TestRedisTopologies(t *testing.T) {
 			return newRedisSiteIn(t, with(t, server.DSN(1), "ca", server.CA()))
 		},
 		"Sentinel": func(t *testing.T) *site {
-			return newRedisSiteIn(t, servicetest.NewSentinel(t, servicetest.SentinelOptions{Node: node}).DSN())
+			return newRedisSiteIn(t, servicetest.NewSentinel(t, servicetest.SentinelOptions{Node: node, Patience: time.Minute}).DSN())
 		},
 		"Cluster": func(t *testing.T) *site {
 			return newRedisSiteIn(t, servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{Replicas: 1, Node: node}).DSN())

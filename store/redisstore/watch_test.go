@@ -48,7 +48,7 @@ func TestChangesOfOtherProcessesWake(t *testing.T) {
 	t.Parallel()
 	for topology, start := range map[string]func(t *testing.T) string{
 		"standalone": func(t *testing.T) string { return servicetest.Redis(t).Database(t) },
-		"sentinel":   func(t *testing.T) string { return servicetest.NewSentinel(t, servicetest.SentinelOptions{}).DSN() },
+		"sentinel":   topologies()["sentinel"],
 		"cluster": func(t *testing.T) string {
 			return servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{Replicas: 1}).DSN()
 		},

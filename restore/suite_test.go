@@ -2,6 +2,7 @@ package restore
 
 import (
 	"context"
+	"hash/crc32"
 	"net/url"
 	"strings"
 	"testing"
@@ -16,16 +17,17 @@ type server struct {
 	exec     func(database, sql string)
 	schema   string // before the name of a table
 	analyze  string
+	half     uint32 // of the tests that an ordinary run does on one of the two
 }
 
 func postgres(t testing.TB) server {
 	s := servicetest.Postgres(t)
-	return server{s.Database, s.Exec, "reprise.", "ANALYZE"}
+	return server{s.Database, s.Exec, "reprise.", "ANALYZE", 0}
 }
 
 func mariaDB(t testing.TB) server {
 	s := servicetest.MariaDB(t)
-	return server{s.Database, s.Exec, "", "ANALYZE TABLE"}
+	return server{s.Database, s.Exec, "", "ANALYZE TABLE", 1}
 }
 
 func TestPostgres(t *testing.T) {
@@ -38,7 +40,7 @@ func TestMariaDB(t *testing.T) {
 	suite(t, mariaDB(t))
 }
 
-// suite is what has to hold on every server.
+// suite is what has to hold on every server. An ordinary run does what sends every statement on both, and of the others each on one.
 func suite(t *testing.T, s server) {
 	for name, test := range map[string]func(*testing.T, server){
 		"restore":                testRestore,
@@ -70,11 +72,22 @@ func suite(t *testing.T, s server) {
 		"progress":               testProgress,
 		"somebody removes a row": testSomebodyRemovesARow,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, s)
-		})
+		if proving() || onBoth(name) || crc32.ChecksumIEEE([]byte(name))%2 == s.half {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, s)
+			})
+		}
 	}
+}
+
+// onBoth reports whether a test is done on both servers in every run: together these send every statement.
+func onBoth(name string) bool {
+	switch name {
+	case "restore", "killed anywhere", "claims are disjoint", "late worker", "lost in the middle", "quarantine", "corrections", "check", "pause", "pace", "cancel", "progress":
+		return true
+	}
+	return false
 }
 
 // world is a database with sessions.
@@ -124,7 +137,7 @@ func (w *world) sessions() *Sessions {
 
 // options do not wait.
 func options(name string) Options {
-	return Options{Name: name, Program: "test", Workers: 1, Poll: 2 * time.Millisecond, Backoff: time.Microsecond, Lease: time.Minute, Attempts: 2, ListAtOnce: 2}
+	return Options{Name: name, Program: "test", Workers: 1, Poll: 8 * time.Millisecond, Backoff: time.Microsecond, Lease: time.Minute, Attempts: 2, ListAtOnce: 2}
 }
 
 func (w *world) runner(p Plan, name string) *Runner {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -186,86 +187,99 @@ func each(t *testing.T, plan *Plan, phase int, do func(restore.Target) error) {
 	}
 }
 
-// Every step of the plan, each twice: an emptied Redis has what SQL says, everything can go on, and a write of an older epoch changes
-// nothing.
-func TestPlan(t *testing.T) {
-	t.Parallel()
+// eachLedger runs a test on both kinds of SQL servers; in an ordinary run on one, so that all tests together know both.
+func eachLedger(t *testing.T, usual string, test func(t *testing.T, dsn string)) {
 	for name, dsn := range map[string]func() string{
 		"postgres": func() string { return servicetest.Postgres(t).Database(t) },
 		"mariadb":  func() string { return servicetest.MariaDB(t).Database(t) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, p := t.Context(), newPlant(t, dsn(), 30)
-			stop := p.work()
-			defer stop()
-			first := p.events(300)
-			p.send(first)
-			if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			p.send(p.events(200))
-			p.server.FlushAll()
-			p.otherPolicies()
-
-			plan := p.plan()
-			if g, err := plan.Generation(ctx); g != "" || err != nil {
-				t.Errorf("an emptied Redis has generation %q, %v", g, err)
-			}
-			fence := restore.Fence{Session: 1, Epoch: 5, Generation: fmt.Sprintf("%032x", rand.Uint64())}
-			for range 2 {
-				for name, step := range map[string]func(context.Context, restore.Fence) error{"close": plan.CloseGate, "drain": plan.Drain} {
-					if err := step(ctx, fence); err != nil {
-						t.Fatalf("%s: %v", name, err)
-					}
-				}
-				p.must(plan.Renew(ctx, fence))
-			}
-			if _, err := plan.Apply(ctx, 0, restore.Target{To: "~", Units: 1}, fence); !errors.Is(err, restore.ErrFenced) {
-				t.Errorf("without a fence: %v", err)
-			}
-			p.must(plan.WriteFence(ctx, fence))
-			expected, err := plan.Expect(ctx, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for phase := range plan.Describe().Phases {
-				var done restore.Done
-				for range 2 {
-					each(t, plan, phase, func(target restore.Target) error {
-						d, err := plan.Apply(ctx, phase, target, fence)
-						done.Units, done.Skipped = done.Units+d.Units, done.Skipped+d.Skipped
-						return err
-					})
-				}
-				if done.Units != expected || done.Skipped != expected {
-					t.Errorf("phase %d: %+v of %d units", phase, done, expected)
-				}
-			}
-			older := fence
-			older.Epoch--
-			if err := plan.WriteFence(ctx, older); !errors.Is(err, restore.ErrFenced) {
-				t.Errorf("an older fence: %v", err)
-			}
-			p.lateWrites(plan, fence, older)
-			if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); !errors.Is(err, meterledger.ErrHeld) {
-				t.Errorf("a fold meanwhile: %v", err)
-			}
-			each(t, plan, len(phases()), func(target restore.Target) error {
-				_, findings, err := plan.Verify(ctx, target, fence)
-				if len(findings) > 0 {
-					t.Errorf("found %+v", findings)
-				}
-				return err
+		if name == usual || proving() {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, dsn())
 			})
-			p.must(plan.CleanUp(ctx, fence))
-			for range 2 {
-				p.must(plan.OpenGate(ctx, fence))
-			}
-			p.send(append(first, p.events(200)...))
-			p.audit()
-		})
+		}
 	}
+}
+
+// proving reports whether tests are to be long.
+func proving() bool { return os.Getenv("REPRISE_PROVE") == "1" }
+
+// Every step of the plan, each twice: an emptied Redis has what SQL says, everything can go on, and a write of an older epoch changes
+// nothing.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "mariadb", func(t *testing.T, dsn string) {
+		ctx, p := t.Context(), newPlant(t, dsn, 30)
+		stop := p.work()
+		first := p.events(300)
+		p.send(first)
+		if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.send(p.events(200))
+		stop()
+		p.server.FlushAll()
+		p.otherPolicies()
+
+		plan := p.plan()
+		if g, err := plan.Generation(ctx); g != "" || err != nil {
+			t.Errorf("an emptied Redis has generation %q, %v", g, err)
+		}
+		fence := restore.Fence{Session: 1, Epoch: 5, Generation: fmt.Sprintf("%032x", rand.Uint64())}
+		for range 2 {
+			for name, step := range map[string]func(context.Context, restore.Fence) error{"close": plan.CloseGate, "drain": plan.Drain} {
+				if err := step(ctx, fence); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+			}
+			p.must(plan.Renew(ctx, fence))
+		}
+		if _, err := plan.Apply(ctx, 0, restore.Target{To: "~", Units: 1}, fence); !errors.Is(err, restore.ErrFenced) {
+			t.Errorf("without a fence: %v", err)
+		}
+		p.must(plan.WriteFence(ctx, fence))
+		expected, err := plan.Expect(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for phase := range plan.Describe().Phases {
+			var done restore.Done
+			for range 2 {
+				each(t, plan, phase, func(target restore.Target) error {
+					d, err := plan.Apply(ctx, phase, target, fence)
+					done.Units, done.Skipped = done.Units+d.Units, done.Skipped+d.Skipped
+					return err
+				})
+			}
+			if done.Units != expected || done.Skipped != expected {
+				t.Errorf("phase %d: %+v of %d units", phase, done, expected)
+			}
+		}
+		older := fence
+		older.Epoch--
+		if err := plan.WriteFence(ctx, older); !errors.Is(err, restore.ErrFenced) {
+			t.Errorf("an older fence: %v", err)
+		}
+		p.lateWrites(plan, fence, older)
+		if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); !errors.Is(err, meterledger.ErrHeld) {
+			t.Errorf("a fold meanwhile: %v", err)
+		}
+		each(t, plan, len(phases()), func(target restore.Target) error {
+			_, findings, err := plan.Verify(ctx, target, fence)
+			if len(findings) > 0 {
+				t.Errorf("found %+v", findings)
+			}
+			return err
+		})
+		p.must(plan.CleanUp(ctx, fence))
+		for range 2 {
+			p.must(plan.OpenGate(ctx, fence))
+		}
+		defer p.work()()
+		p.send(append(first, p.events(200)...))
+		p.audit()
+	})
 }
 
 // lateWrites has every phase written once more, when all of them are done: with the fence's epoch it has no effect, with an older one it is

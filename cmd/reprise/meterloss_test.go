@@ -26,6 +26,7 @@ func TestMeterOnACluster(t *testing.T) {
 	f := newFire(t, at, events)
 	f.send(events, func() { f.kill(events) })
 	f.drain()
+	cluster.AwaitReady()
 	f.check()
 }
 

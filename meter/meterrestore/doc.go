@@ -9,5 +9,7 @@
 // the done log was asked, which has a row of every event that counts (docs/decisions/0010).
 //
 // Verification recomputes what Redis should have from the whole done log and the grants, neither from totals and snapshots nor with
-// the code that wrote it.
+// the code that wrote it, and compares every key of every unit, what every bucket has of its own, and the names of all keys. A key is
+// corrected in one script, which compares it and the number of changes of its owner with what was judged; what is under way is never
+// corrected. Events that were accepted and are somewhere are counted, and those that nobody can decide any more are listed.
 package meterrestore

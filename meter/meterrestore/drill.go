@@ -63,7 +63,10 @@ func (p *Plan) Drill(ctx context.Context) (done Drilled, err error) {
 		}
 		done.Units += report.Units
 		for _, d := range report.Differences {
-			done.Differences = append(done.Differences, fmt.Sprintf("%s: is %s, should be %s", d.Where, d.Is, d.Should))
+			done.Differences = append(done.Differences, d.String())
+		}
+		for tag, why := range report.Unreadable {
+			done.Differences = append(done.Differences, fmt.Sprintf("unit %s: %s", tag, why))
 		}
 	}
 	done.Verify = time.Since(started)

@@ -20,13 +20,17 @@ end
 if ARGV[4] ~= '-' and (redis.call('DUMP', KEYS[4]) or '') ~= ARGV[4] then
 	return 0
 end
-redis.call('DEL', KEYS[1])
+if ARGV[6] == 'dump' then -- first, because RESTORE may be refused: then nothing was changed
+	redis.call('RESTORE', KEYS[1], '0', ARGV[7], 'REPLACE')
+else
+	redis.call('DEL', KEYS[1])
+end
 if ARGV[6] == 'string' then
 	redis.call('SET', KEYS[1], ARGV[7])
 elseif ARGV[6] == 'hash' then
-	redis.call('HSET', KEYS[1], unpack(ARGV, 7))
-elseif ARGV[6] == 'dump' then
-	redis.call('RESTORE', KEYS[1], '0', ARGV[7])
+	for i = 7, #ARGV, 2 do
+		redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+	end
 end
 if ARGV[6] ~= 'none' and ARGV[5] ~= '0' then
 	redis.call('PEXPIREAT', KEYS[1], ARGV[5])

@@ -10,7 +10,7 @@ export CGO_ENABLED ?= 1
 
 # The race detector lets every process wait a second at its end, for races of threads that still run. Tests start
 # hundreds of processes and wait for each.
-GORACE ?= atexit_sleep_ms=0
+export GORACE ?= atexit_sleep_ms=0
 
 .DEFAULT_GOAL := help
 .PHONY: help run build test check bench fuzz prove clean
@@ -34,7 +34,7 @@ build: ## Build the command into bin/reprise
 test: ## All tests, with the race detector, in random order; also that bench/ compiles
 	@scripts/need.sh $(GO) cc servers
 	cd bench && $(GO) vet ./...
-	GORACE="$(GORACE)" $(GO) test -race -shuffle=on -timeout 14m ./...
+	$(GO) test -race -shuffle=on -timeout 14m ./...
 
 check: $(GOLANGCI) ## Formatting, vet, linters and the rules of the house (internal/archtest)
 	@scripts/need.sh $(GO)

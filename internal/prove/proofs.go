@@ -26,6 +26,7 @@ var (
 	decided  = regexp.MustCompile(`(\d+) cases`)
 	metered  = regexp.MustCompile(`(\d+) events: \d+ kills`)
 	states   = regexp.MustCompile(`(\d+) worlds`)
+	restored = regexp.MustCompile(`(\d+) lines restored`)
 	faults   = regexp.MustCompile(`(\d+) (?:I/Os have failed|troubles came and went|rounds were played)`)
 )
 
@@ -63,6 +64,12 @@ func single() []proof {
 		{"the meter counts each event once",
 			"two processes that serve, one of them killed every few seconds, connections to Redis cut at random, events twice and late, all policies in use, on PostgreSQL and MariaDB; at every check each event has one row, and the audit finds no difference",
 			[]string{"-timeout=6h", "-run=^TestMeterUnderFire$", "./cmd/reprise"}, metered, "events"},
+		{"a restore comes to the same end, whatever dies",
+			"a process killed before and after everything that it does, SQL servers killed in the middle, three processes killed at any moment, Redis emptied again, damage of every class to every kind of key found, put right and undone; on PostgreSQL and MariaDB",
+			[]string{"-race", "-timeout=2h", "-run=^(TestPostgres|TestMariaDB|TestTheSQLServerDies|TestPlan|TestRestoreUnderTrouble|TestDamageOfEveryClass|TestRestoreIsKilled)$", "./restore", "./meter/meterrestore", "./cmd/reprise"}, passed, "tests"},
+		{"the time of a restore grows with its lines, and its memory does not",
+			"10,000, 100,000 and 1,000,000 lines restored and verified by one process",
+			[]string{"-timeout=6h", "-run=^TestRestoreAtScale$", "./meter/meterrestore"}, restored, "lines"},
 		{"nothing depends on order or luck",
 			"all tests three times, in random order, with the race detector",
 			[]string{"-race", "-shuffle=on", "-count=3", "-timeout=6h", "./..."}, passed, "tests"},

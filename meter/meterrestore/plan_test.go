@@ -57,8 +57,7 @@ func newPlant(t *testing.T, dsn string, lines int) *plant {
 	}
 	p.must(p.ledger.Import(t.Context(), families, all, []string{"video", "chat"}))
 	directory := pipeline.NewDirectory(p.ledger, time.Minute)
-	keeper := &pipeline.Keeper{Ledger: p.ledger, Directory: directory, Horizon: p.horizon}
-	if _, err := keeper.OpenMonths(t.Context()); err != nil {
+	if _, err := p.keeper().OpenMonths(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := pipeline.Hydrate(t.Context(), pipeline.Hydration{Ledger: p.ledger, Redis: p.server.DSN(1), Horizon: p.horizon, Who: "test", Why: "it begins"}); err != nil {
@@ -75,6 +74,10 @@ func newPlant(t *testing.T, dsn string, lines int) *plant {
 	p.intake = &pipeline.Intake{Meter: p.meter, Streams: streams, Ledger: p.ledger, Directory: directory, Horizon: p.horizon}
 	p.worker = pipeline.WorkerOptions{Meter: p.meter, Streams: streams, Ledger: p.ledger, Directory: directory, Idle: time.Second}
 	return p
+}
+
+func (p *plant) keeper() *pipeline.Keeper {
+	return &pipeline.Keeper{Ledger: p.ledger, Directory: pipeline.NewDirectory(p.ledger, time.Minute), Horizon: p.horizon}
 }
 
 func (p *plant) must(err error) {

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/meter/inspect"
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/restore"
+)
+
+// process starts `reprise restore` in a process of its own. Its output is nobody's.
+func (s *restoreSite) process(args ...string) *exec.Cmd {
+	s.t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"restore"}, args...)...)
+	cmd.Env = []string{beMain + "=1", "PATH=" + os.Getenv("PATH"), "USER=ann",
+		"REPRISE_METER_REDIS=" + s.redis, "REPRISE_METER_LEDGER=" + s.dsn, "REPRISE_METER_TAKE_OVER=1s"}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return cmd
+}
+
+// A restore is worked on by three processes, which are killed at any moment, the manager among them, and Redis is emptied once more in the
+// middle. Whoever is called afterwards goes on, and everything is as SQL says.
+func TestRestoreIsKilled(t *testing.T) {
+	t.Parallel()
+	s := newRestoreSite(t, 3000)
+	f := s.traffic()
+	stop := f.work()
+	events := eventsOf("event", 400, time.Now())
+	f.must(f.accept(false, events))
+	f.recorded(events[:200])
+	if _, err := s.ledger.Fold(t.Context(), meterledger.FoldOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.recorded(events)
+	stop()
+	s.server.FlushAll()
+	if _, err := restore.Migrate(t.Context(), s.dsn); err != nil { // a process may be killed before it does that
+		t.Fatal(err)
+	}
+
+	kills := 3
+	if os.Getenv("REPRISE_PROVE") == "1" {
+		kills = 20
+	}
+	for n := range kills {
+		var all []*exec.Cmd
+		for _, verb := range []string{"start", "work", "work"} {
+			all = append(all, s.process(verb, "--why", "Redis was emptied"))
+		}
+		moment := time.NewTimer(1500*time.Millisecond + rand.N(2500*time.Millisecond))
+		<-moment.C
+		for _, cmd := range all {
+			_ = cmd.Process.Kill() // it may have come to its end
+			_ = cmd.Wait()
+		}
+		if n == kills/2 {
+			s.server.FlushAll()
+		}
+		s.expire()
+	}
+	s.call(0, "start", "--why", "Redis was emptied")
+	s.call(0, "start").has("already complete, nothing done")
+	s.call(0, "verify").has("all equal")
+	again := s.traffic()
+	defer again.work()()
+	f.must(again.accept(false, events[:50]))
+	i := &inspect.Inspector{Meter: again.meter, Ledger: s.ledger, Horizon: s.horizon}
+	report, err := i.Audit(t.Context(), time.Now(), 20*time.Second)
+	if err != nil || !report.Clean() || report.Events != int64(len(events)) {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// expire lets the leases of those end that were killed, as time does.
+func (s *restoreSite) expire() {
+	s.t.Helper()
+	database := s.dsn[strings.LastIndexByte(s.dsn, '/')+1:]
+	database, _, _ = strings.Cut(database, "?")
+	for _, sql := range []string{
+		"UPDATE reprise.restore_sessions SET lease_until = 0 WHERE finished_at = 0",
+		"UPDATE reprise.restore_targets SET available_at = 0 WHERE state IN ('processing', 'retryable')",
+	} {
+		servicetest.Postgres(s.t).Exec(database, sql)
+	}
+}

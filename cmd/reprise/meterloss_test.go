@@ -77,6 +77,7 @@ func TestMeterOnARedisThatGoesBack(t *testing.T) {
 			})
 			f.refuses(server)
 			at.says(exitDone, "the gate is open", "hydrate")
+			f.answers(http.StatusAccepted, f.sent[0])
 			for part := f.sent; len(part) > 0; part = part[min(len(part), trafficBatch):] {
 				if err := f.traffic.deliver(t.Context(), part[:min(len(part), trafficBatch)]); err != nil {
 					t.Fatal(err)
@@ -95,12 +96,7 @@ func (f *fire) refuses(server *servicetest.RedisServer) {
 	before := versions(f.t, server)
 	probe := f.traffic.event(0, "probe", time.Now())
 	f.sent = append(f.sent, probe)
-	for _, address := range f.addresses {
-		p := &proxyProcess{t: f.t, address: address}
-		eventually(f.t, address+" notices", func() bool {
-			return p.post("/v1/usage", "", string(probe.AppendJSON(nil))).status == http.StatusServiceUnavailable
-		})
-	}
+	f.answers(http.StatusServiceUnavailable, probe)
 	eventually(f.t, "it is said why", func() bool {
 		out := f.site.must("show", "line", probe.Line)
 		return strings.Contains(out, "nothing is decided") && strings.Contains(out, "store_lost")
@@ -110,6 +106,17 @@ func (f *fire) refuses(server *servicetest.RedisServer) {
 	}
 	if after := versions(f.t, server); after != before {
 		f.t.Errorf("versions were\n%s and are\n%s", before, after)
+	}
+}
+
+// answers waits until both processes answer an event with a status.
+func (f *fire) answers(status int, event meter.Event) {
+	f.t.Helper()
+	for _, address := range f.addresses {
+		p := &proxyProcess{t: f.t, address: address}
+		eventually(f.t, fmt.Sprintf("%s answers %d", address, status), func() bool {
+			return p.post("/v1/usage", "", string(event.AppendJSON(nil))).status == status
+		})
 	}
 }
 

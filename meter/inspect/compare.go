@@ -150,7 +150,7 @@ func (c *comparison) judge() verdict {
 			continue
 		}
 		v.differences = append(v.differences, byOwner[owner]...)
-		if d != nil {
+		if d != nil && !(d.Kind == KindMissing && c.fresh(owner)) {
 			v.differences = append(v.differences, *d)
 		}
 	}
@@ -169,6 +169,14 @@ func (c *comparison) lost(owner string) Difference {
 func (c *comparison) judgeUnit(v verdict) verdict {
 	key := c.keys.Unit()
 	is := c.is[key]
+	if is.Type == meterredis.TypeNone && c.allFresh() {
+		return v
+	}
+	if !c.still() && is.Fields["open"] == "0" {
+		v.differences = append(v.differences, Difference{passing: true, Difference: meterledger.Difference{
+			Where: "unit " + v.tag + " in Redis", Is: "closed", Should: "open: a line that moves closes it; move that line again, or restore",
+		}})
+	}
 	d := differenceOf(key, is, c.unit(c.members, c.generation, is), "")
 	if d == nil {
 		return v
@@ -202,13 +210,28 @@ func (c *comparison) underWay() bool {
 	return false
 }
 
-// isNew reports whether nothing of the unit was ever in Redis.
+// isNew reports whether nothing of the unit was ever in Redis, and grants of it are on their way.
 func (c *comparison) isNew() bool {
-	if c.is[c.keys.Unit()].Type != meterredis.TypeNone {
-		return false
-	}
+	waiting := false
 	for _, owner := range owners([]meterredis.Members{c.members}) {
-		if c.after[owner].Count > 0 || c.after[owner].Unconfirmed == 0 {
+		waiting = waiting || c.after[owner].Unconfirmed > 0
+	}
+	return waiting && c.is[c.keys.Unit()].Type == meterredis.TypeNone && c.allFresh()
+}
+
+// fresh reports whether nothing of an owner was ever in Redis: it was added since, and the keeper lets it in with its first grant.
+func (c *comparison) fresh(owner string) bool {
+	for _, g := range c.grants[owner] {
+		if g.Confirmed() {
+			return false
+		}
+	}
+	return c.after[owner].Count == 0
+}
+
+func (c *comparison) allFresh() bool {
+	for _, owner := range owners([]meterredis.Members{c.members}) {
+		if !c.fresh(owner) {
 			return false
 		}
 	}

@@ -192,6 +192,33 @@ func TestAuditTellsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// What is new is not missed before it is let in, and a unit that is closed is no key to be put right.
+func TestAuditKnowsWhatIsNewAndWhatMoves(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, servicetest.Redis(t).Database(t))
+	s.must(s.Ledger.Import(t.Context(), []meterledger.Family{{ID: "empty"}}, []meterledger.Line{{ID: "d", Family: "fam"}, {ID: "e"}}, nil))
+	if r := s.audit(); !r.Clean() || r.Units != 4 {
+		t.Errorf("imported: %+v", r)
+	}
+	_, err := s.keeper().OpenMonths(t.Context())
+	s.must(err)
+	if r, err := s.Audit(t.Context(), time.Now(), 300*time.Millisecond); err != nil || len(r.Unflushed) != 3 || len(r.Differences) > 0 {
+		t.Errorf("granted, and not let in: %+v, %v", r, err)
+	}
+	for done := 1; done > 0; {
+		done, err = s.keeper().Confirm(t.Context())
+		s.must(err)
+	}
+	if r := s.audit(); !r.Clean() {
+		t.Errorf("let in: %+v", r)
+	}
+	s.must(s.Meter.OpenUnit(t.Context(), "c", "", false))
+	r, err := s.Audit(t.Context(), time.Now(), 300*time.Millisecond)
+	if err != nil || len(r.Differences) != 1 || r.Differences[0].Key != "" || r.Differences[0].Is != "closed" {
+		t.Errorf("closed: %+v, %v", r, err)
+	}
+}
+
 // A status says why nothing is decided.
 func TestStatusSaysWhy(t *testing.T) {
 	t.Parallel()

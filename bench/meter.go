@@ -37,11 +37,10 @@ type meterPlant struct {
 var meterHorizon = meter.Horizon{Retention: 48 * time.Hour, Tolerance: time.Second, Ahead: meter.OpenAhead}
 
 const (
-	meterLines       = 10_000
-	meterInFamily    = 4    // lines
-	meterGranted     = 1e14 // enough for every round
-	meterCallers     = 256
-	meterIsHydrating = "reprise bench"
+	meterLines    = 10_000
+	meterInFamily = 4    // lines
+	meterGranted  = 1e14 // enough for every round, and of few enough digits for the script's usual arithmetic
+	meterCallers  = 256
 )
 
 // benchMeter measures the meter's script, and all of it with either SQL.
@@ -114,7 +113,7 @@ func (p *meterPlant) hydrate(ctx context.Context) (err error) {
 	if _, err := keeper.OpenMonths(ctx); err != nil {
 		return err
 	}
-	h := pipeline.Hydration{Ledger: p.ledger, Redis: p.redis, Horizon: meterHorizon, Who: meterIsHydrating, Why: "it begins"}
+	h := pipeline.Hydration{Ledger: p.ledger, Redis: p.redis, Horizon: meterHorizon, Who: "bench", Why: "it begins"}
 	if _, err := pipeline.Hydrate(ctx, h); err != nil {
 		return err
 	}

@@ -218,3 +218,26 @@ func ExampleNth() {
 	// true acquired 1
 	// true replayed-acquire 1
 }
+
+// A copy whose time is over belies nothing: the caller gets the reply of the first delivery.
+func TestACopyThatFailsAnswersNobody(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	inner := cancelling{memstore.New(nil), cancel}
+	s := faultstore.New(inner, faultstore.Nth(1, faultstore.Twice()))
+	reply, err := s.Apply(ctx, claim)
+	if err != nil || reply.Outcome != machine.Acquired {
+		t.Errorf("%v, %v", reply.Outcome, err)
+	}
+}
+
+// cancelling ends the caller's context after the first command.
+type cancelling struct {
+	store.Store
+	cancel context.CancelFunc
+}
+
+func (c cancelling) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	defer c.cancel()
+	return c.Store.Apply(ctx, command)
+}

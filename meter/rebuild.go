@@ -79,12 +79,15 @@ func (b *Book) hydrate(source Source) error {
 
 // allGranted refuses usage without a grant. Families that lines were in before are not looked at: their grants are not here.
 func (b *Book) allGranted(granted, used map[account]allowances) error {
-	for line, family := range b.Members {
-		for a, sum := range used {
-			_, ok := granted[a]
-			if !ok && sum != (allowances{}) && (a.line != "" && a.line == line || a.family != "" && a.family == family) {
-				return refuse(MissingAllowance, "", "%s has usage of %v and no grant: a grant is missing", UnitTag(a.line, a.family), a.month)
-			}
+	families := map[string]bool{}
+	for _, family := range b.Members {
+		families[family] = true
+	}
+	for a, sum := range used {
+		_, known := b.Members[a.line]
+		ours := a.line != "" && known || a.family != "" && families[a.family]
+		if _, ok := granted[a]; !ok && ours && sum != (allowances{}) {
+			return refuse(MissingAllowance, "", "%s has usage of %v and no grant: a grant is missing", UnitTag(a.line, a.family), a.month)
 		}
 	}
 	return nil

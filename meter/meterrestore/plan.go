@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
@@ -315,20 +318,38 @@ func (p *Plan) Apply(ctx context.Context, phase int, target restore.Target, fenc
 	}
 	days, months := p.Horizon.Days(p.Calendar, now), p.Horizon.Months(p.Calendar, now)
 	h := meterredis.NewHydration(book, held.Policies.Lines, days, months, now.Add(p.Horizon.Tolerance))
-	for _, unit := range pipeline.UnitsOf(held) {
-		switch err := m.WritePhase(ctx, unit, h, through, strconv.FormatInt(fence.Epoch, 10)); {
-		case errors.Is(err, meterredis.ErrComplete):
-			done.Skipped++
-		case err != nil:
-			return done, fenced(err, meterredis.ErrFenced, store.ErrLost)
-		default:
-			done.Units++
-		}
+	if done, err = writeUnits(ctx, m, pipeline.UnitsOf(held), h, through, fence); err != nil {
+		return done, err
 	}
 	if through == meter.PhaseRows {
 		err = p.confirm(ctx, held)
 	}
 	return done, err
+}
+
+// writesAtOnce is how many units of a target are written at the same time: they share round trips.
+const writesAtOnce = 32
+
+// writeUnits writes a phase of units. Those that are at the phase already, or past it, are skipped.
+func writeUnits(ctx context.Context, m *meterredis.Meter, units []meterredis.Members, h *meterredis.Hydration, through meter.Phase, fence restore.Fence) (restore.Done, error) {
+	var written, skipped atomic.Int64
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(writesAtOnce)
+	for _, unit := range units {
+		group.Go(func() error {
+			switch err := m.WritePhase(inner, unit, h, through, strconv.FormatInt(fence.Epoch, 10)); {
+			case errors.Is(err, meterredis.ErrComplete):
+				skipped.Add(1)
+			case err != nil:
+				return fenced(err, meterredis.ErrFenced, store.ErrLost)
+			default:
+				written.Add(1)
+			}
+			return nil
+		})
+	}
+	err := group.Wait()
+	return restore.Done{Units: written.Load(), Skipped: skipped.Load()}, err
 }
 
 // confirm notes that grants are in Redis: the balances were made of them.

@@ -38,6 +38,7 @@ var layers = []layer{
 	{"proxy", []string{".", "machine", "store", "httpguard", "proxy/...", "internal/..."}},
 	{"internal/config", []string{".", "machine", "store", "httpguard", "proxy"}},
 	{"cmd/reprise", []string{"..."}},
+	{"examples", []string{".", "machine", "store", "httpguard", "store/sqlitestore", "store/pgstore", "store/mysqlstore", "store/redisstore"}},
 	{"restore", []string{"store", "internal/..."}}, // it knows nothing of what it restores
 	{"internal/database", []string{"store", "internal/dsn"}},
 	{"internal/prove", nil},
@@ -50,11 +51,12 @@ var layers = []layer{
 // stores are the directories of stores and decorators; each may import these and nothing beside.
 var storeImports = []string{"machine", "store", "store/internal/...", "internal/dsn"}
 
-// concreteStores are named by the command and by test support only.
+// concreteStores are named by commands and by test support only.
 var concreteStores = []string{"store/memstore", "store/sqlitestore", "store/pgstore", "store/mysqlstore", "store/redisstore"}
 
 // mayNameStores are the packages that may import a concrete store outside of tests.
-var mayNameStores = []string{"cmd/reprise", "reprisetest", "store/storetest", "meter/meterredis"}
+var mayNameStores = []string{"cmd/reprise", "reprisetest", "store/storetest", "meter/meterredis",
+	"examples/orders-sqlite", "examples/orders-postgres", "examples/orders-mysql", "examples/orders-redis"}
 
 func checkImports(p *Package) []Finding {
 	allowed, known := layerOf(p)

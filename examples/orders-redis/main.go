@@ -1,0 +1,161 @@
+// Command orders-redis takes orders over HTTP and places each once, however often it is sent: order and record are in one
+// Redis, and are written by one script. Redis needs appendonly yes, and appendfsync always to lose nothing with its power.
+//
+//	printf '1 %s\n' "$(openssl rand -base64 32)" > orders.secret  # once; the same for every process
+//	reprise store init --new --store redis://localhost:6379/0 --secret-file orders.secret  # once; never by a deployment
+//	ORDERS_SECRET_FILE=orders.secret ORDERS_STORE=redis://localhost:6379/0 orders-redis
+//	curl -i localhost:8080/orders -H 'X-Customer: alice' -H 'Idempotency-Key: 8e03978e' -d '{"item":"tea","quantity":2}'
+package main
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
+)
+
+//go:embed place.lua
+var fragment string
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	text, err := os.ReadFile(cmp.Or(os.Getenv("ORDERS_SECRET_FILE"), "orders.secret"))
+	check(err)
+	secrets, err := reprise.ParseSecrets(text)
+	check(err)
+	records, err := redisstore.Open(ctx, os.Getenv("ORDERS_STORE"), redisstore.Options{Log: slog.Default()})
+	check(err)
+	guard, err := reprise.New(records, reprise.Policy{Secrets: secrets})
+	check(err)
+	check(guard.Check(ctx)) // another secret than the store's shows now
+	placing, err := redisstore.NewEffect("place order", fragment)
+	check(err)
+
+	listener, err := net.Listen("tcp", cmp.Or(os.Getenv("ORDERS_LISTEN"), "127.0.0.1:8080"))
+	check(err)
+	mux := http.NewServeMux()
+	mux.Handle("POST /orders", &shop{guard, records, placing})
+	server := &http.Server{Handler: mux, ReadTimeout: 15 * time.Second}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			check(err)
+		}
+	}()
+	slog.Info("listening", "address", listener.Addr().String())
+	<-ctx.Done()
+	stop() // a second signal ends the process at once
+	slog.Info("stopping")
+	end, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	check(errors.Join(server.Shutdown(end), guard.Close(end), records.Close()))
+}
+
+func check(err error) {
+	if err != nil {
+		slog.Error("orders", "error", err)
+		os.Exit(1)
+	}
+}
+
+type order struct {
+	Item     string `json:"item"`
+	Quantity int    `json:"quantity"`
+}
+
+type shop struct {
+	guard   *reprise.Guard
+	records *redisstore.Store
+	placing *redisstore.Effect
+}
+
+// ServeHTTP answers with the order that was placed, by this request or by an earlier one with its key.
+func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	effect, problem := s.place(w, r)
+	if problem != nil {
+		httpguard.WriteProblem(w, *problem)
+		return
+	}
+	if effect.Replayed {
+		w.Header().Set(httpguard.HeaderReplayed, "true")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write(effect.Response.Data)
+}
+
+// place writes order and answer in one script. The customer is whoever X-Customer names: a gateway in front has to
+// authenticate him, to set that header, and to remove what clients send under its name.
+func (s *shop) place(w http.ResponseWriter, r *http.Request) (effect store.Effect, problem *httpguard.Problem) {
+	var o order
+	unread := json.NewDecoder(http.MaxBytesReader(w, r.Body, 4096)).Decode(&o)
+	payload, err := json.Marshal(o) // the same, however it was spelled
+	keys, customer := r.Header.Values(httpguard.DefaultHeader), r.Header.Get("X-Customer")
+	key, malformed := httpguard.ParseKey(keys)
+	switch {
+	case len(keys) == 0:
+		return effect, &httpguard.Problem{Type: httpguard.ProblemKeyMissing, Detail: "Send a key of your own, the same with every try."}
+	case malformed != nil:
+		return effect, &httpguard.Problem{Type: httpguard.ProblemKeyMalformed, Detail: malformed.Error()}
+	case customer == "":
+		return effect, &httpguard.Problem{Type: httpguard.ProblemPrincipalMissing, Detail: "Say in X-Customer who orders."}
+	case unread != nil || err != nil || o.Item == "" || len(o.Item) > 200 || o.Quantity < 1 || o.Quantity > 1000:
+		return effect, &httpguard.Problem{Type: httpguard.ProblemBodyIncomplete, Detail: `Send an order: {"item":"tea","quantity":2}`}
+	}
+	// A client that hangs up does not stop its order.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
+	defer cancel()
+	invocation, err := s.guard.Prepare(reprise.Call{Operation: "place order", Principal: customer, Key: key, Payload: payload, Tag: customer})
+	if err != nil {
+		return effect, problemOf(err)
+	}
+	list := "orders:" + redisstore.Bucket(customer) + ":" + customer // beside the records of the tag
+	effect, err = s.placing.Do(ctx, s.records, invocation, []string{list}, string(payload))
+	return effect, problemOf(err)
+}
+
+// problemOf says why there is no answer. Nothing was ordered, or it was and the next try is answered with it.
+func problemOf(err error) *httpguard.Problem {
+	if err == nil {
+		return nil
+	}
+	slog.Warn("no answer", "error", err)
+	again := &httpguard.Problem{Type: httpguard.ProblemStoreUnavailable, RetryAfter: time.Second, Detail: "Send the same again, with the same key."}
+	switch {
+	case errors.Is(err, store.ErrLost):
+		again.Type = httpguard.ProblemStoreLost
+	case errors.Is(err, store.ErrCorrupt):
+		return &httpguard.Problem{Type: httpguard.ProblemRecordUnreadable, Detail: "Nothing was ordered. Ask the operator."}
+	}
+	if failed, ok := errors.AsType[*redisstore.EffectError](err); ok && failed.Unknown {
+		return &httpguard.Problem{Type: httpguard.ProblemOutcomeUnknown, Detail: "Ask the operator."}
+	}
+	if refusal, ok := errors.AsType[*store.Refusal](err); ok {
+		switch refusal.Reply.Outcome {
+		case machine.InProgress:
+			again.Type = httpguard.ProblemInProgress
+		case machine.FingerprintMismatch:
+			return &httpguard.Problem{Type: httpguard.ProblemKeyReused, Detail: "Send this order with a key of its own."}
+		case machine.Gone:
+			return &httpguard.Problem{Type: httpguard.ProblemAnswerExpired, Detail: "It was placed once. Look it up."}
+		case machine.ReplayIncompatible:
+			return &httpguard.Problem{Type: httpguard.ProblemAnswerIncompatible, Detail: "It was placed once. Look it up."}
+		case machine.RecoveryRequired:
+			return &httpguard.Problem{Type: httpguard.ProblemOutcomeUnknown, Detail: "Ask the operator."}
+		}
+	}
+	return again
+}

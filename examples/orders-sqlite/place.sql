@@ -1,0 +1,1 @@
+INSERT INTO orders (customer, item, quantity) VALUES (?, ?, ?) RETURNING id

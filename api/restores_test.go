@@ -59,7 +59,11 @@ func (p plan) Verify(context.Context, restore.Target, restore.Fence) (restore.Do
 	return restore.Done{Units: 3}, nil, nil
 }
 
-func (p plan) Correct(context.Context, restore.Finding, restore.Fence) (restore.Correction, error) {
+func (p plan) Correct(context.Context, restore.Finding, restore.Fence, restore.Keep) (restore.Correction, error) {
+	return restore.Correction{}, nil
+}
+
+func (p plan) Undo(context.Context, restore.Finding, []byte, restore.Fence) (restore.Correction, error) {
 	return restore.Correction{}, nil
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // atMost is about how many I/Os of a scene fail in an ordinary run, however many it has.
-const atMost = 20
+const atMost = 8
 
 // players is how many databases there are to play on at a time: much of it is waiting.
 const players = 6

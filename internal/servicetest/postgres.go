@@ -169,6 +169,7 @@ func (p *postgres) arguments() []string {
 	}
 	if p.options.Unsafe {
 		settings["fsync"] = "off"
+		settings["shared_buffers"] = "16MB" // a session is a fork, and tests begin thousands
 	}
 	if p.options.TLS {
 		settings["ssl"] = "on"

@@ -87,7 +87,7 @@ func (p *plant) decided(before map[string]meterredis.Content, events int) map[st
 	for {
 		now := p.contents()
 		if changes(now)-changes(before) >= int64(events) {
-			return now
+			return p.contents() // now may have keys of before the last event: they are read one after the other
 		}
 		select {
 		case <-again.C:

@@ -28,7 +28,7 @@ func TestLostEffectsAreSettled(t *testing.T) {
 	proxy.SetPlan(faultnet.Random(2, 10, faultnet.ReplyLost(), faultnet.ReplyCut(), faultnet.RequestLost(), faultnet.RequestCut()))
 	var unavailable, ran atomic.Int64
 	var group sync.WaitGroup
-	callers, keys := 8, killtest.Rounds()
+	callers, keys := 4, killtest.Rounds()
 	for range callers {
 		group.Go(func() {
 			for range keys {

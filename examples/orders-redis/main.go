@@ -20,10 +20,10 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/httpguard"
-	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/redisstore"
 )
@@ -110,8 +110,8 @@ func (s *shop) place(w http.ResponseWriter, r *http.Request) (effect store.Effec
 		return effect, &httpguard.Problem{Type: httpguard.ProblemKeyMissing, Detail: "Send a key of your own, the same with every try."}
 	case malformed != nil:
 		return effect, &httpguard.Problem{Type: httpguard.ProblemKeyMalformed, Detail: malformed.Error()}
-	case customer == "":
-		return effect, &httpguard.Problem{Type: httpguard.ProblemPrincipalMissing, Detail: "Say in X-Customer who orders."}
+	case customer == "" || len(customer) > 200 || !utf8.ValidString(customer):
+		return effect, &httpguard.Problem{Type: httpguard.ProblemPrincipalMissing, Detail: "Say in X-Customer who orders, in at most 200 bytes of UTF-8."}
 	case unread != nil || err != nil || o.Item == "" || len(o.Item) > 200 || o.Quantity < 1 || o.Quantity > 1000:
 		return effect, &httpguard.Problem{Type: httpguard.ProblemBodyIncomplete, Detail: `Send an order: {"item":"tea","quantity":2}`}
 	}
@@ -127,35 +127,15 @@ func (s *shop) place(w http.ResponseWriter, r *http.Request) (effect store.Effec
 	return effect, problemOf(err)
 }
 
-// problemOf says why there is no answer. Nothing was ordered, or it was and the next try is answered with it.
+// problemOf says why there is no answer.
 func problemOf(err error) *httpguard.Problem {
 	if err == nil {
 		return nil
 	}
 	slog.Warn("no answer", "error", err)
-	again := &httpguard.Problem{Type: httpguard.ProblemStoreUnavailable, RetryAfter: time.Second, Detail: "Send the same again, with the same key."}
-	switch {
-	case errors.Is(err, store.ErrLost):
-		again.Type = httpguard.ProblemStoreLost
-	case errors.Is(err, store.ErrCorrupt):
-		return &httpguard.Problem{Type: httpguard.ProblemRecordUnreadable, Detail: "Nothing was ordered. Ask the operator."}
-	}
 	if failed, ok := errors.AsType[*redisstore.EffectError](err); ok && failed.Unknown {
 		return &httpguard.Problem{Type: httpguard.ProblemOutcomeUnknown, Detail: "Ask the operator."}
 	}
-	if refusal, ok := errors.AsType[*store.Refusal](err); ok {
-		switch refusal.Reply.Outcome {
-		case machine.InProgress:
-			again.Type = httpguard.ProblemInProgress
-		case machine.FingerprintMismatch:
-			return &httpguard.Problem{Type: httpguard.ProblemKeyReused, Detail: "Send this order with a key of its own."}
-		case machine.Gone:
-			return &httpguard.Problem{Type: httpguard.ProblemAnswerExpired, Detail: "It was placed once. Look it up."}
-		case machine.ReplayIncompatible:
-			return &httpguard.Problem{Type: httpguard.ProblemAnswerIncompatible, Detail: "It was placed once. Look it up."}
-		case machine.RecoveryRequired:
-			return &httpguard.Problem{Type: httpguard.ProblemOutcomeUnknown, Detail: "Ask the operator."}
-		}
-	}
-	return again
+	problem := httpguard.EffectProblem(err)
+	return &problem
 }

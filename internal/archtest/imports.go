@@ -26,6 +26,7 @@ var layers = []layer{
 	{"meter/meterhttp", []string{"meter", "store", "httpguard", "meter/meterredis", "meter/meterledger", "meter/pipeline", "meter/inspect"}},
 	{"api", []string{"store", "restore", "httpguard"}},
 	{"meter/meterrestore", []string{"meter", "store", "restore", "meter/inspect", "meter/meterredis", "meter/meterledger", "meter/pipeline"}},
+	{"meter/meterrestore/restoretest", nil},
 	{"meter/pipeline", []string{"machine", "meter", "store", "meter/meterredis", "meter/meterledger"}},
 	{"meter/meterredis", []string{"machine", "meter", "store", "store/redisstore"}}, // its effects are that store's
 	{"store", []string{"machine"}},
@@ -180,7 +181,7 @@ var (
 		"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "go.uber.org/goleak",
 		"github.com/google/go-cmp", "github.com/chromedp/chromedp", "github.com/rogpeppe/go-internal",
 	}
-	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore", "meter/metertest", "meter/meterledger/ledgertest"}
+	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore", "meter/metertest", "meter/meterledger/ledgertest", "meter/meterrestore/restoretest"}
 )
 
 func checkTestLibraries(p *Package) []Finding {

@@ -1,22 +1,17 @@
 package meterrestore
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
-	"github.com/reprise-dev/reprise/meter"
-	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterrestore/restoretest"
 	"github.com/reprise-dev/reprise/restore"
 )
 
-// rowsOfLine is how many rows of the done log each line has, of three days; a third of them no fold has taken in.
-const rowsOfLine = 3
-
-// TestRestoreAtScale restores ever more lines, each in a family of ten or in none. How long each phase takes, and what is in memory, is logged:
+// TestRestoreAtScale restores ever more lines, of which half are in families. How long each phase takes, and what is in memory, is logged:
 // the time grows with the number of lines, and the memory does not.
 func TestRestoreAtScale(t *testing.T) {
 	sizes := []int{2_000}
@@ -29,10 +24,10 @@ func TestRestoreAtScale(t *testing.T) {
 }
 
 func restoreAtScale(t *testing.T, lines int) {
-	ctx, p := t.Context(), newPlant(t, servicetest.Postgres(t).Database(t), 2)
-	p.lines = lines
-	p.settle()
-	p.populate(ctx)
+	ctx, p := t.Context(), newPlant(t, servicetest.Postgres(t).Database(t), 0)
+	if err := restoretest.Populate(ctx, p.dsn, lines); err != nil {
+		t.Fatal(err)
+	}
 	p.server.FlushAll()
 	sessions := p.sessions()
 	r := restore.New(sessions, p.plan(), restore.Options{Name: "scale", Workers: 2})
@@ -79,62 +74,5 @@ func (p *plant) heap() (stop func() uint64) {
 	return func() uint64 {
 		close(ended)
 		return <-result
-	}
-}
-
-// settle imports lines and families, and opens the months.
-func (p *plant) settle() {
-	p.t.Helper()
-	var families []meterledger.Family
-	var all []meterledger.Line
-	for i := range p.lines {
-		line := meterledger.Line{ID: fmt.Sprintf("scale-%07d", i), Individual: 1_000_000, QoS: 5000}
-		if i%20 < 10 {
-			line.Family = fmt.Sprintf("scale-%06d", i/20)
-			if i%20 == 0 {
-				families = append(families, meterledger.Family{ID: line.Family, Shared: 30_000})
-			}
-		}
-		all = append(all, line)
-	}
-	p.must(p.ledger.Import(p.t.Context(), families, all, nil))
-	if _, err := p.keeper().OpenMonths(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// populate writes the done log, as workers do.
-func (p *plant) populate(ctx context.Context) {
-	p.t.Helper()
-	g, err := p.ledger.Generation(ctx)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	now := time.Now().Truncate(time.Microsecond)
-	for n := range rowsOfLine {
-		if n == rowsOfLine-1 {
-			if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
-				p.t.Fatal(err)
-			}
-		}
-		at := now.AddDate(0, 0, -(n % 2))
-		var rows []meter.Row
-		for i := range p.lines {
-			line, family := fmt.Sprintf("scale-%07d", i), ""
-			if i%20 < 10 {
-				family = fmt.Sprintf("scale-%06d", i/20)
-			}
-			day := meter.Calendar{}.Day(at)
-			rows = append(rows, meter.Row{
-				Event:  meter.Event{ID: fmt.Sprint("e-", n), Line: line, App: "video", Bytes: 100, At: at},
-				Result: meter.Result{Split: meter.Split{Individual: 100}, Day: day, Month: meter.Calendar{}.MonthOf(day), Family: family, Generation: g, LineVersion: int64(n + 1)},
-			})
-			if len(rows) == meterledger.MaxBatch || i == p.lines-1 {
-				if _, err := p.ledger.AppendDone(ctx, g, rows); err != nil {
-					p.t.Fatal(err)
-				}
-				rows = nil
-			}
-		}
 	}
 }

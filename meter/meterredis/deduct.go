@@ -63,10 +63,11 @@ func (m *Meter) Deduct(ctx context.Context, d Delivery) (Decision, error) {
 	if err := d.Event.Validate(); err != nil {
 		return Decision{}, err
 	}
-	u := unitOf(d.Event.Line, d.Family)
+	u, date := unitOf(d.Event.Line, d.Family), m.calendar.Day(d.Event.At)
+	month := m.calendar.MonthOf(date)
 	for range tries {
 		policies := m.policies.of(d.Event.Line)
-		done, err := m.deduct.Do(ctx, m.store, m.invocation(d.Event, u), m.keys(d, u), m.arguments(d, u, policies)...)
+		done, err := m.deduct.Do(ctx, m.store, m.invocation(d.Event, u), m.keys(d, u, date, month), m.arguments(d, u, date, month, policies)...)
 		if err == nil {
 			result, err := meter.ParseResult(string(done.Response.Data))
 			return Decision{result, done.Replayed}, err
@@ -141,14 +142,11 @@ func scope(operation, id string, u unit) machine.Scope {
 }
 
 // keys are those that the script touches, in its order.
-func (m *Meter) keys(d Delivery, u unit) []string {
-	e := d.Event
-	date := m.calendar.Day(e.At)
-	month := m.calendar.MonthOf(date)
+func (m *Meter) keys(d Delivery, u unit, date meter.Day, month meter.Month) []string {
+	line := d.Event.Line
 	keys := []string{
-		m.names.unit(u), m.names.policy(u.bucket, meter.Gate), m.names.lineVersion(u, e.Line),
-		m.names.individual(u, e.Line, month), m.names.dailyTotal(u, e.Line, date), m.names.dailyApp(u, e.Line, date),
-		m.names.dailyShared(u, e.Line, date), m.names.monthlyShared(u, e.Line, month),
+		m.names.lineVersion(u, line), m.names.dailyTotal(u, line, date), m.names.unit(u), m.names.policy(u.bucket, meter.Gate),
+		m.names.individual(u, line, month), m.names.dailyApp(u, line, date), m.names.dailyShared(u, line, date), m.names.monthlyShared(u, line, month),
 	}
 	if d.Family != "" {
 		keys = append(keys, m.names.familyVersion(u, d.Family), m.names.shared(u, d.Family, month))
@@ -157,12 +155,19 @@ func (m *Meter) keys(d Delivery, u unit) []string {
 }
 
 // arguments are those of the script, in its order.
-func (m *Meter) arguments(d Delivery, u unit, known policiesKnown) []string {
+func (m *Meter) arguments(d Delivery, u unit, date meter.Day, month meter.Month, known policiesKnown) []string {
 	e := d.Event
-	date := m.calendar.Day(e.At)
-	month := m.calendar.MonthOf(date)
 	rule := meter.Policies{Calendar: m.calendar, Global: known.global, Line: known.line}.Rule(e.App, e.At)
-	all := ""
+	return []string{
+		string(m.generationOf(u)), known.globalStamp, policiesField(e.Line), known.lineStamp, openedField(month),
+		number(e.Bytes), appField(e.App, "individual"), d.Family, "1;d=" + date.String() + ";m=" + month.String(), m.happened(d),
+		unusual(rule, m.deadline(d)),
+	}
+}
+
+// unusual writes what policies say of an event, and until when it is decided; nothing if none says anything.
+func unusual(rule meter.Rule, deadline string) string {
+	all, slow, speed := "", "", ""
 	switch {
 	case rule.Blocked:
 		all = meter.ByLineBlocked.String()
@@ -171,18 +176,17 @@ func (m *Meter) arguments(d Delivery, u unit, known policiesKnown) []string {
 	case rule.Uncounted:
 		all = meter.ByUncounted.String()
 	}
-	slow, speed := "", ""
 	if rule.Slow {
 		slow = "slow"
 	}
 	if rule.Speed > 0 {
 		speed = number(rule.Speed)
 	}
-	return []string{
-		string(m.generationOf(u)), known.globalStamp, policiesField(e.Line), known.lineStamp, openedField(month),
-		number(e.Bytes), appField(e.App, ""), d.Family, all, limit(rule.LineCap), limit(rule.AppCap), limit(rule.SharedCap),
-		slow, speed, "1;d=" + date.String() + ";m=" + month.String(), m.happened(d), m.deadline(d),
+	const nothing = ",,,,,,"
+	if text := strings.Join([]string{all, limit(rule.LineCap), limit(rule.AppCap), limit(rule.SharedCap), slow, speed, deadline}, ","); text != nothing {
+		return text
 	}
+	return ""
 }
 
 // limit writes a cap, of which a negative one is none.

@@ -14,8 +14,14 @@ import (
 //go:embed script/deduct.lua
 var deductLua string
 
+//go:embed script/deduct_change.lua
+var deductChangeLua string
+
 //go:embed script/policy.lua
 var policyLua string
+
+// deductReads is how many of the first keys of a deduction are read together with its record.
+const deductReads = 2
 
 // Options are how a meter decides.
 type Options struct {
@@ -50,7 +56,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	if err := options.Horizon.Validate(); err != nil {
 		return nil, fmt.Errorf("the meter's horizon: %w", err)
 	}
-	deduct, err := redisstore.NewEffect("deduct", deductLua)
+	deduct, err := redisstore.NewDecidedEffect("deduct", deductReads, deductLua, deductChangeLua)
 	if err != nil {
 		return nil, err
 	}

@@ -18,19 +18,23 @@ import (
 //go:embed script/effect.lua
 var effectLua string
 
-// effectLine is the line of the script whose place an effect takes.
-const effectLine = "--[[effect]]"
+//go:embed script/effect_whole.lua
+var effectWholeLua string
+
+//go:embed script/effect_decided.lua
+var effectDecidedLua string
 
 // EffectCodec is that of an effect's answer: its bytes, as they are.
 const EffectCodec = "raw/1"
 
 // Effect is a change of data in Redis that is made once for each key, in one step with its record. Make one with
-// [NewEffect], once for a program. It may be used by several goroutines.
+// [NewEffect] or [NewDecidedEffect], once for a program. It may be used by several goroutines.
 type Effect struct {
-	name   string
-	script *rueidis.Lua
-	older  *rueidis.Lua // for servers older than Redis 7
-	held   bool
+	name    string
+	script  *rueidis.Lua
+	older   *rueidis.Lua // for servers older than Redis 7
+	decided bool         // the record is written once
+	held    bool
 }
 
 // NewEffect returns an effect whose work is done by a fragment of Lua. The fragment sees KEYS and ARGV, which are
@@ -53,13 +57,8 @@ func NewEffect(name, fragment string) (*Effect, error) {
 	if strings.TrimSpace(name) == "" || strings.TrimSpace(fragment) == "" {
 		return nil, errors.New("an effect needs a name and a fragment of Lua")
 	}
-	if strings.Count(effectLua, effectLine) != 1 {
-		return nil, fmt.Errorf("the script has no place for an effect")
-	}
-	before, after, _ := strings.Cut(effectLua, effectLine)
-	return &Effect{
-		name: name, script: rueidis.NewLuaScript(before + fragment + after), older: rueidis.NewLuaScript(forOlder(before) + fragment + withoutExpiryTime(after)),
-	}, nil
+	script, older, err := effectScripts(effectWholeLua, 0, "fragment", fragment)
+	return &Effect{name: name, script: script, older: older}, err
 }
 
 // on returns the script for the servers of a store.

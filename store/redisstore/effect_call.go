@@ -110,22 +110,44 @@ func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, beg
 	if completed.State != machine.Completed || refused.State != machine.Retryable {
 		return rueidis.RedisMessage{}, fmt.Errorf("the invocation makes no sense: its window or how long it is remembered")
 	}
-	known, expiry := "", ""
-	if len(f.packed) > 0 {
-		known, expiry = string(identifyingPart(f.packed)), strconv.FormatInt(c.store.milliseconds(f.birth)+nominalLife, 10)
-	}
-	executing, _ := pack(begun, f.birth)
 	done, life := formAround(completed, c.effect.held, f.birth), lasts(v.Remember)
 	if c.effect.held {
 		life = ""
 	}
 	none, unknown := formAround(refused, false, f.birth), formAround(abandoned, false, f.birth)
-	otherwise := framed(none[0], none[1], none[2], lasts(v.Retryable), unknown[0], unknown[1], unknown[2])
+	common := commonEnd(done[0], none[0], unknown[0])
+	begins := func(form [3]string) string { return form[0][:len(form[0])-len(common)] }
+	otherwise := framed(begins(none), none[1], none[2], lasts(v.Retryable), begins(unknown), unknown[1], unknown[2])
 	args := append(c.args[:len(c.args):len(c.args)],
-		string(c.target.generation[:]), known, string(executing), expiry, done[0], done[1]+done[2], life, otherwise, c.bounds(begin))
+		string(c.target.generation[:]), common, begins(done), done[1]+done[2], life, otherwise, c.unusual(begin, f, begun))
 	keys := append(c.keys[:len(c.keys):len(c.keys)], c.target.keys[0], c.target.keys[1], c.store.names.abandoned(c.target.bucket))
 	message, err := c.effect.on(c.store).Exec(ctx, c.store.client, keys, args).ToMessage()
 	return message, sent(ctx, err)
+}
+
+// unusual is what the script has to know where there may be a record, where not every moment will do, and of an effect that is
+// executing for a while.
+func (c *effectCall) unusual(begin machine.Begin, f found, begun *machine.Record) string {
+	known, expiry, bounds := "", "", c.bounds(begin)
+	if len(f.packed) > 0 {
+		known, expiry = string(identifyingPart(f.packed)), strconv.FormatInt(c.store.milliseconds(f.birth)+nominalLife, 10)
+	}
+	if c.effect.decided && known+bounds == "" {
+		return ""
+	}
+	executing, _ := pack(begun, f.birth)
+	return framed(known, expiry, bounds, string(executing))
+}
+
+// commonEnd returns the longest text that all of some end with.
+func commonEnd(texts ...string) string {
+	end := texts[0]
+	for _, text := range texts[1:] {
+		for !strings.HasSuffix(text, end) {
+			end = end[1:]
+		}
+	}
+	return end
 }
 
 // formAround returns the stored form of a finished record in three parts: before the moment, which is the age that only
@@ -239,6 +261,9 @@ func readEffect(message rueidis.RedisMessage) (state machine.State, text string,
 			kind = effectLost
 		}
 		return state, text, expiry, age, kind
+	}
+	if text, err := message.ToString(); err == nil {
+		return machine.Completed, text, 0, 0, effectRan
 	}
 	parts, err := message.ToArray()
 	if err != nil || len(parts) != 4 {

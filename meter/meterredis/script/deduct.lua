@@ -1,21 +1,21 @@
--- Decides an event, as meter.Apply does: a fragment of an effect, in the script that keeps the operation's record.
+-- Decides an event, as meter.Apply does: the first part of an effect, in the script that keeps the operation's record. What is
+-- decided deduct_change.lua writes.
 --
--- KEYS  1 unit   2 policy 8   3 version of the line   4 its remaining allowance   5 its daily total
+-- KEYS  1 version of the line   2 its daily total, both read with the record   3 unit   4 policy 8   5 remaining allowance of the line
 --       6 its daily usage by app   7 its daily and 8 its monthly shared usage
 --       of a line in a family: 9 version of the family   10 its remaining allowance
 -- ARGV  1 generation   2 stamp of the global policies   3 field of the unit with the stamp of the line's, 4 that stamp
---       5 field of the unit that is there if the month is open   6 bytes   7 how the fields of the app begin   8 family
---       9 why all is blocked or uncounted, or empty   10 cap of the line, 11 of the app and 12 of the shared allowance,
---       empty for none   13 slow if only the QoS allowance is used   14 speed of that   15 how the result begins
---       16 when it happened and 17 until when it is decided, in ms since 1970, empty if that does not matter
+--       5 field of the unit that is there if the month is open   6 bytes   7 the app's field of individual usage   8 family
+--       9 how the result begins   10 when it happened, in ms since 1970, empty if that does not matter
+--       11 what is unusual, empty for nothing; otherwise with commas between: why all is blocked or uncounted, cap of the line, of
+--       the app and of the shared allowance, slow if only the QoS allowance is used, speed of that, until when it is decided in ms
+--       since 1970; each may be empty
 -- Reply the text of the result; without effect a reason of package meter, policies_changed, or unchecked if it
 --       happened before the unit was hydrated, or it is too late
-local call = redis.call
-local unit = call('HMGET', KEYS[1], 'generation', 'phase', 'open', ARGV[5], ARGV[3], 'since')
-local gate = call('HMGET', KEYS[2], 'open', 'stamp')
-local texts = call('MGET', KEYS[3], KEYS[5])
-local own = call('HMGET', KEYS[4], 'amount', 'qos')
-local version, family = texts[1], ARGV[8]
+local unit = read('HMGET', KEYS[3], 'generation', 'phase', 'open', ARGV[5], ARGV[3], 'since')
+local gate = read('HMGET', KEYS[4], 'open', 'stamp')
+local own = read('HMGET', KEYS[5], 'amount', 'qos')
+local version, family, granted, slowly = texts[1], ARGV[8], own[1], own[2]
 
 if gate[1] ~= 'yes' then
 	return noEffect('gate_closed')
@@ -33,24 +33,24 @@ elseif not unit[4] then
 	return noEffect('month_not_open')
 elseif gate[2] ~= ARGV[2] or (unit[5] or '') ~= ARGV[4] then
 	return noEffect('policies_changed')
-elseif not own[1] or not own[2] then
+elseif not granted or not slowly then
 	return noEffect('missing_allowance')
 end
 local pool, daily, monthly = false, '0', '0'
 if family == '' then
-	if call('EXISTS', KEYS[7], KEYS[8]) > 0 then
+	if read('EXISTS', KEYS[7], KEYS[8]) ~= 0 then
 		return noEffect('missing_family_id')
 	end
 else
-	pool = call('HGET', KEYS[10], 'amount')
+	pool = read('HGET', KEYS[10], 'amount')
 	if not pool then
 		return noEffect('missing_allowance')
 	end
-	local found = call('HMGET', KEYS[7], 'usage_amount', 'family_id')
+	local found = read('HMGET', KEYS[7], 'usage_amount', 'family_id')
 	for n = 7, 8 do
 		if n == 8 then
 			daily = found[1] or '0'
-			found = call('HMGET', KEYS[8], 'usage_amount', 'family_id')
+			found = read('HMGET', KEYS[8], 'usage_amount', 'family_id')
 		end
 		if found[1] or found[2] then
 			if not found[2] or found[2] == '' then
@@ -62,37 +62,50 @@ else
 	end
 	monthly = found[1] or '0'
 end
-if ARGV[16] ~= '' and unit[6] and tonumber(ARGV[16]) < tonumber(unit[6]) then
+if ARGV[10] ~= '' and unit[6] and tonumber(ARGV[10]) < tonumber(unit[6]) then
 	return noEffect('unchecked')
 end
-if ARGV[17] ~= '' then
-	local time = call('TIME')
-	if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(ARGV[17]) then
+local all, lineCap, appCap, sharedCap, onlySlow, speed, deadline = '', '', '', '', '', '', ''
+if ARGV[11] ~= '' then
+	all, lineCap, appCap, sharedCap, onlySlow, speed, deadline = string.match(ARGV[11], '^([^,]*),([^,]*),([^,]*),([^,]*),([^,]*),([^,]*),([^,]*)$')
+end
+if deadline ~= '' then
+	local time = read('TIME')
+	if time[1] * 1000 + math.floor(time[2] / 1000) > tonumber(deadline) then
 		return noEffect('unchecked')
 	end
 end
 
-local bytes, total, apps = ARGV[6], texts[2] or '0', false
-local lineCap, appCap, sharedCap = ARGV[10], ARGV[11], ARGV[12]
+local bytes, total, individual, apps = ARGV[6], texts[2] or '0', ARGV[7], false
+local inShared, inQoS -- fields of the app, when they are needed
+local function fields()
+	local app = string.sub(individual, 1, -#'individual' - 1)
+	inShared, inQoS = app .. 'shared', app .. 'qos'
+end
 if appCap ~= '' then
-	apps = call('HMGET', KEYS[6], ARGV[7] .. 'individual', ARGV[7] .. 'shared', ARGV[7] .. 'qos')
+	fields()
+	apps = read('HMGET', KEYS[6], individual, inShared, inQoS)
 end
 
 -- Numbers of up to 15 digits, and the sums and differences of a few, are exact as doubles: most are. Longer ones stay texts.
 local SHORT = 16
-local short = #bytes < SHORT and #own[1] < SHORT and #own[2] < SHORT and #total < SHORT and #daily < SHORT and #monthly < SHORT
-	and #lineCap < SHORT and #appCap < SHORT and #sharedCap < SHORT and (not pool or #pool < SHORT)
+local short = #bytes < SHORT and #granted < SHORT and #total < SHORT and #version < SHORT
+	and (family == '' or #pool < SHORT and #daily < SHORT and #monthly < SHORT) and #slowly < SHORT
+	and (ARGV[11] == '' or #lineCap < SHORT and #appCap < SHORT and #sharedCap < SHORT)
 	and not (apps and (#(apps[1] or '') >= SHORT or #(apps[2] or '') >= SHORT or #(apps[3] or '') >= SHORT))
 
+local MOST = '9223372036854775807'
 local why = ''
 local i, s, q, b, u -- individual, shared, QoS, blocked and uncounted; texts, and false for none
-if ARGV[9] ~= '' then
-	why = ',' .. ARGV[9]
-	if ARGV[9] == 'uncounted' then
+if all ~= '' then
+	why = ',' .. all
+	if all == 'uncounted' then
 		u = bytes
 	else
 		b = bytes
 	end
+elseif short and ARGV[11] == '' and tonumber(granted) >= tonumber(bytes) then
+	i = bytes
 elseif short then
 	local amount = tonumber(bytes)
 	local rest = amount
@@ -113,10 +126,10 @@ elseif short then
 	local blocked, slow = amount - rest, 0
 	local single, shared = 0, 0
 	if rest > 0 then
-		if ARGV[13] ~= '' then
+		if onlySlow ~= '' then
 			why = why .. ',app_speed'
 		else
-			single = tonumber(own[1])
+			single = tonumber(granted)
 			single = single < rest and single or rest
 			rest = rest - single
 			if pool then
@@ -135,7 +148,7 @@ elseif short then
 				why = why .. ',allowance_used'
 			end
 		end
-		slow = tonumber(own[2])
+		slow = tonumber(slowly)
 		slow = slow < rest and slow or rest
 		rest = rest - slow
 		if rest > 0 then
@@ -151,7 +164,6 @@ elseif short then
 		b = blocked > 0 and string.format('%.0f', blocked)
 	end
 else
-	local MOST = '9223372036854775807'
 	local function halves(a)
 		return tonumber(string.sub(a, 1, -10)) or 0, tonumber(string.sub(a, -9))
 	end
@@ -219,10 +231,10 @@ else
 	b = less(bytes, rest)
 	local single, shared, slow = '0', '0', '0'
 	if rest ~= '0' then
-		if ARGV[13] ~= '' then
+		if onlySlow ~= '' then
 			why = why .. ',app_speed'
 		else
-			single = smaller(rest, own[1])
+			single = smaller(rest, granted)
 			rest = less(rest, single)
 			if pool then
 				shared = capped(smaller(rest, pool), sharedCap, monthly, 'shared_cap')
@@ -232,13 +244,14 @@ else
 				why = why .. ',allowance_used'
 			end
 		end
-		slow = smaller(rest, own[2])
+		slow = smaller(rest, slowly)
 		rest = less(rest, slow)
 		if rest ~= '0' then
 			b, why = plus(b, rest), why .. ',qos_used'
 		end
 	end
-	local counted = call('HMGET', KEYS[6], ARGV[7] .. 'individual', ARGV[7] .. 'shared', ARGV[7] .. 'qos')
+	fields()
+	local counted = read('HMGET', KEYS[6], individual, inShared, inQoS)
 	if not plus(total, plus(plus(single, shared), slow)) or not plus(daily, shared) or not plus(monthly, shared)
 		or not plus(counted[1] or '0', single) or not plus(counted[2] or '0', shared) or not plus(counted[3] or '0', slow) then
 		return noEffect('overflow')
@@ -246,29 +259,36 @@ else
 	i, s, q, b = some(single), some(shared), some(slow), some(b)
 end
 
--- From here on nothing is refused. What could fail if a counter were damaged comes first.
-local parts = '' -- of the result, beside how it begins and ends
+-- The versions of line and family, after this.
+local changed, pooled
+if #version < 14 and not s then
+	changed = version + 1
+else
+	local function after(count)
+		local high, low = tonumber(string.sub(count, 1, -10)) or 0, tonumber(string.sub(count, -9)) + 1
+		if low == 1000000000 then
+			high, low = high + 1, 0
+		end
+		return high == 0 and string.format('%d', low) or string.format('%.0f%09d', high, low)
+	end
+	if s then
+		pooled = read('GET', KEYS[9]) or '0'
+	end
+	if version == MOST or pooled == MOST then
+		return noEffect('overflow')
+	end
+	changed, pooled = after(version), pooled and after(pooled)
+end
+
+local parts = ARGV[9]
 if i then
-	call('HINCRBY', KEYS[6], ARGV[7] .. 'individual', i)
-	call('HINCRBY', KEYS[4], 'amount', '-' .. i)
-	call('INCRBY', KEYS[5], i)
-	parts = ';i=' .. i
+	parts = parts .. ';i=' .. i
 end
 if i ~= bytes then
 	if s then
-		call('HINCRBY', KEYS[6], ARGV[7] .. 'shared', s)
-		call('HINCRBY', KEYS[10], 'amount', '-' .. s)
-		for n = 7, 8 do
-			call('HINCRBY', KEYS[n], 'usage_amount', s)
-			call('HSET', KEYS[n], 'family_id', family)
-		end
-		call('INCRBY', KEYS[5], s)
 		parts = parts .. ';s=' .. s
 	end
 	if q then
-		call('HINCRBY', KEYS[6], ARGV[7] .. 'qos', q)
-		call('HINCRBY', KEYS[4], 'qos', '-' .. q)
-		call('INCRBY', KEYS[5], q)
 		parts = parts .. ';q=' .. q
 	end
 	if b then
@@ -280,18 +300,14 @@ if i ~= bytes then
 	if why ~= '' then
 		parts = parts .. ';why=' .. string.sub(why, 2)
 	end
-	if q and ARGV[14] ~= '' then
-		parts = parts .. ';sp=' .. ARGV[14]
+	if q and speed ~= '' then
+		parts = parts .. ';sp=' .. speed
+	end
+	if (s or q) and not inQoS then
+		fields()
 	end
 end
 if family ~= '' then
 	parts = parts .. ';f=' .. family
 end
-local changed = call('INCR', KEYS[3])
-if changed >= 100000000000000 then -- else it is exact as it is written by itself
-	changed = string.format('%.0f', changed)
-end
-if s then
-	changed = changed .. ';fv=' .. string.format('%.0f', call('INCR', KEYS[9]))
-end
-return ARGV[15] .. parts .. ';lv=' .. changed .. ';g=' .. ARGV[1]
+answer = parts .. ';lv=' .. changed .. (pooled and ';fv=' .. pooled or '') .. ';g=' .. ARGV[1]

@@ -1,0 +1,149 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/machine"
+)
+
+func newDecidedEffect(t testing.TB, decide, change string) *Effect {
+	t.Helper()
+	e, err := NewDecidedEffect("test", 1, decide, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// A counter that is incremented, up to a limit.
+const (
+	decideIncrement = `if tonumber(texts[1] or 0) >= 100 then return noEffect('full') end local n = (texts[1] or 0) + ARGV[1] answer = 'now ' .. n`
+	changeIncrement = `call('INCRBY', KEYS[1], ARGV[1]) call('SET', KEYS[2], n)`
+)
+
+// The record of a decided effect is what the machine would have made of a begin and a completion, also where it takes over one without
+// effect, and where its answer is held.
+func TestDecidedEffectIsBeginAndComplete(t *testing.T) {
+	t.Parallel()
+	for name, older := range map[string]bool{"new": false, "older": true} {
+		d := newDatabase(t)
+		d.options.older = older
+		s, e := d.open(), newDecidedEffect(t, decideIncrement, changeIncrement)
+		keys := []string{d.business("account 7", "counter"), d.business("account 7", "copy")}
+		for _, full := range []bool{false, true} {
+			key := fmt.Sprint("key ", full)
+			d.do("SET", keys[0], "1")
+			if full {
+				d.do("SET", keys[0], "100")
+				if failure, ok := errors.AsType[*EffectError](second(e.Do(t.Context(), s, invocation(key, "account 7"), keys, "5"))); !ok || failure.Unknown || failure.Reason != "full" {
+					t.Fatalf("%s: a full counter: %v", name, failure)
+				}
+				d.do("SET", keys[0], "1")
+			}
+			first := invocation(key, "account 7")
+			got, err := e.Do(t.Context(), s, first, keys, "5")
+			if err != nil || string(got.Response.Data) != "now 6" || got.Replayed || got.Reply.Outcome != machine.CompletedNow {
+				t.Fatalf("%s: %+v, %v", name, got, err)
+			}
+			record := want(t, s, machine.Found, machine.Inspect{Scope: got.Scope}).Record
+			if record.State != machine.Completed || record.Finished != got.Reply.Finished || record.RememberUntil != got.Reply.RememberUntil ||
+				record.RememberUntil.Time().Sub(record.Finished.Time()).Round(time.Second) != first.Remember || record.Attempt != got.Reply.Attempt {
+				t.Errorf("%s: the record is %+v, the reply %+v", name, record, got.Reply)
+			}
+			want(t, s, machine.AlreadyCompleted, first.Complete(first.Hold(0, record.Attempt, got.Reply.Revision-1), got.Response))
+			again, err := e.Do(t.Context(), s, invocation(key, "account 7"), keys, "5")
+			if err != nil || string(again.Response.Data) != "now 6" || !again.Replayed || d.number(keys[0]) != 6 || d.number(keys[1]) != 6 {
+				t.Errorf("%s, again: %+v, %v", name, again, err)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// What a decided effect says and does decides what is on record, and whether it may be made again, held or not.
+func TestDecidedEffectsThatFail(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open()
+	for name, c := range map[string]struct {
+		decide, change, reason string
+		state                  machine.State
+		count                  int64
+	}{
+		"noEffect":                  {`if not texts[1] then return noEffect('insufficient funds') end`, `call('INCR', KEYS[1])`, "insufficient funds", machine.Retryable, 0},
+		"an error of the decision":  {`answer = 1 + nil`, `call('INCR', KEYS[1])`, "arithmetic", machine.Absent, 0},
+		"a first write that fails":  {`answer = 'done'`, `call('HSET', KEYS[2]) call('INCR', KEYS[1])`, "rong number", machine.Retryable, 0},
+		"an error before any write": {`answer = 'done'`, `error('no such thing') call('INCR', KEYS[1])`, "no such thing", machine.Retryable, 0},
+		"a second write that fails": {`answer = 'done'`, `call('INCR', KEYS[1]) call('HSET', KEYS[1], 'a', 'b')`, "WRONGTYPE", machine.Abandoned, 1},
+		"an error after a write":    {`answer = 'done'`, `call('INCR', KEYS[1]) error('no such thing')`, "no such thing", machine.Abandoned, 1},
+	} {
+		for _, held := range []bool{false, true} {
+			name := fmt.Sprint(name, held)
+			keys := []string{d.business(name, "counter"), d.business(name, "other")}
+			e := newDecidedEffect(t, c.decide, c.change)
+			if held {
+				e = e.Held()
+			}
+			for try := range 3 {
+				_, err := e.Do(t.Context(), s, invocation(name, name), keys)
+				failure, ok := errors.AsType[*EffectError](err)
+				switch {
+				case try > 0 && c.state == machine.Abandoned:
+					if !refuses(err, machine.RecoveryRequired) {
+						t.Errorf("%s, again: %v", name, err)
+					}
+				case err == nil || !strings.Contains(err.Error(), c.reason) || ok != (c.state != machine.Absent) || ok && failure.Unknown != (c.state == machine.Abandoned):
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if c.count > 0 && d.number(keys[0]) != c.count {
+				t.Errorf("%s was made more than once: %d", name, d.number(keys[0]))
+			}
+			scope := machine.Inspect{Scope: invocation(name, name).Candidates[0].Scope}
+			if c.state == machine.Absent {
+				want(t, s, machine.NotFound, scope)
+			} else if state := want(t, s, machine.Found, scope).State; state != c.state {
+				t.Errorf("%s: its record is %v", name, state)
+			}
+		}
+	}
+}
+
+// Where there is no memory left, a decided effect is refused before it changes anything.
+func TestDecidedEffectWithoutMemory(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	d := databaseOn(t, server.DSN(0))
+	s, e := d.open(), newDecidedEffect(t, decideIncrement, changeIncrement)
+	keys := []string{d.business("t", "counter"), d.business("t", "copy")}
+	server.Config("maxmemory", "1")
+	if err := second(e.Do(t.Context(), s, invocation("key", "t"), keys, "1")); err == nil || !strings.Contains(err.Error(), "maxmemory") {
+		t.Errorf("without memory: %v", err)
+	}
+	server.Config("maxmemory", "0")
+	if got, err := e.Do(t.Context(), s, invocation("key", "t"), keys, "1"); err != nil || got.Replayed || string(got.Response.Data) != "now 1" {
+		t.Errorf("with memory: %+v, %v", got, err)
+	}
+}
+
+// What decides may only read, and says so in a way that can be checked.
+func TestDecidedEffectsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{`read('SET', KEYS[1], 1) answer = 1`, `call('INCR', KEYS[1])`}, {`local r = read answer = r('GET', KEYS[1])`, `call('INCR', KEYS[1])`},
+		{`answer = redis.call('GET', KEYS[1])`, `call('INCR', KEYS[1])`}, {`answer = 1`, `redis.call('INCR', KEYS[1])`}, {`answer = 1`, ` `},
+	} {
+		if _, err := NewDecidedEffect("test", 0, c[0], c[1]); err == nil {
+			t.Errorf("%q is taken", c)
+		}
+	}
+	if _, err := NewDecidedEffect("test", 0, "-- redis, read\nanswer = read('hget', KEYS[1], 'a')", `call('INCR', KEYS[1])`); err != nil {
+		t.Error(err)
+	}
+}

@@ -74,6 +74,9 @@ func (w Wide) big() *big.Int {
 
 // ParseWide reads what [Wide.String] wrote.
 func ParseWide(s string) (Wide, error) {
+	if n, ok := parseDecimal(s); ok { // nearly all are amounts
+		return WideOf(n), nil
+	}
 	n, ok := new(big.Int).SetString(s, 10)
 	if !ok || n.Sign() < 0 || n.BitLen() > 128 || n.String() != s {
 		return Wide{}, fmt.Errorf("%s is not a sum of amounts: digits alone, up to 2^128 - 1", quoted(s))

@@ -21,8 +21,8 @@ type Source struct {
 // generation that has just begun. An error is a [*Refusal] that says what in SQL does not fit together.
 func Rebuild(source Source) (*Book, error) { return RebuildThrough(source, PhaseRows) }
 
-// RebuildThrough makes the state that a phase ends with: that of what folds know of allowances, then the counters of what they
-// have taken in, then what no fold has taken in.
+// RebuildThrough makes the state that a phase ends with: first what follows from grants and snapshots, then the counters that follow from
+// totals, then what no fold has taken in.
 func RebuildThrough(source Source, last Phase) (*Book, error) {
 	b := NewBook(source.Generation, maps.Clone(source.Members))
 	for i, phase := range []func(Source) error{b.hydrate, b.total, b.replay} {
@@ -49,7 +49,7 @@ func (a allowances) plus(o allowances) allowances {
 	return allowances{a.individual.Plus(o.individual), a.shared.Plus(o.shared), a.qos.Plus(o.qos)}
 }
 
-// hydrate is phase 0: what is left of every allowance, as far as folds know.
+// hydrate is phase 0: what is left of every allowance, and what lines took of shared ones, as far as folds know.
 func (b *Book) hydrate(source Source) error {
 	granted, used := map[account]allowances{}, map[account]allowances{}
 	for _, g := range source.Grants {
@@ -74,7 +74,23 @@ func (b *Book) hydrate(source Source) error {
 			return err
 		}
 	}
-	return b.allGranted(granted, used)
+	if err := b.allGranted(granted, used); err != nil {
+		return err
+	}
+	return b.taken(source)
+}
+
+// taken counts what lines took of shared allowances by month: of that of the family which the line is in now.
+func (b *Book) taken(source Source) error {
+	for key, sums := range source.Folded.Snapshots {
+		month := MonthKey{key.Line, key.Month}
+		shared := b.MonthlyShared[month]
+		if family, known := b.Members[key.Line]; known && !shared.raise(family, key.Family, sums.Shared) {
+			return refuse(Overflow, "", "the shared usage of line %s in %v is more than %d", key.Line, key.Month, int64(MaxAmount))
+		}
+		put(b.MonthlyShared, month, shared)
+	}
+	return nil
 }
 
 // allGranted refuses usage without a grant. Families that lines were in before are not looked at: their grants are not here.
@@ -113,8 +129,8 @@ func (b *Book) left(a account, granted, used allowances) error {
 	return nil
 }
 
-// total is phase 1: the counters of what folds have taken in. Shared usage counts that of the family which the line is in
-// now; what it took of others before is theirs.
+// total is phase 1: the counters of days. Shared usage counts that of the family which the line is in now; what it took of others
+// before is theirs.
 func (b *Book) total(source Source) error {
 	for key, sums := range source.Folded.Totals {
 		family, known := b.Members[key.Line]
@@ -131,14 +147,6 @@ func (b *Book) total(source Source) error {
 		put(b.DailyTotal, day, total)
 		put(b.DailyApp, app, usage)
 		put(b.DailyShared, day, shared)
-	}
-	for key, sums := range source.Folded.Snapshots {
-		month := MonthKey{key.Line, key.Month}
-		shared := b.MonthlyShared[month]
-		if family, known := b.Members[key.Line]; known && !shared.raise(family, key.Family, sums.Shared) {
-			return refuse(Overflow, "", "the shared usage of line %s in %v is more than %d", key.Line, key.Month, int64(MaxAmount))
-		}
-		put(b.MonthlyShared, month, shared)
 	}
 	return nil
 }

@@ -46,8 +46,8 @@ type Phase uint8
 // The phases. Only a unit that has all rows decides events.
 const (
 	PhaseNone     Phase = iota // nothing is there, or nothing to rely on
-	PhaseHydrated              // allowances less what folds have taken in
-	PhaseTotals                // and the counters of folded rows
+	PhaseHydrated              // allowances less what folds have taken in, and what was taken of shared ones by month
+	PhaseTotals                // and the counters of days, of folded rows
 	PhaseRows                  // and the rows that no fold has stamped: complete
 )
 

@@ -185,7 +185,11 @@ func (a *auditing) patiently(ctx context.Context, waiting []verdict, patience ti
 
 // compare compares a range, unit by unit. What stands in SQL is reported and counted the first time.
 func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bool) ([]verdict, error) {
-	held, err := a.Ledger.Read(ctx, part, meterledger.Horizon{Month: a.months[0], Day: a.days[0]})
+	parts := meterledger.PartGrants | meterledger.PartPolicies
+	if !a.still() {
+		parts |= meterledger.PartChanges // else nothing changes between two looks
+	}
+	held, err := a.Ledger.ReadParts(ctx, part, meterledger.Horizon{Month: a.months[0], Day: a.days[0]}, parts)
 	if err != nil {
 		return nil, err
 	}

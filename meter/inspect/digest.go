@@ -35,7 +35,7 @@ func (i *Inspector) Digest(ctx context.Context, now time.Time) (s State, err err
 	sum := sha256.New()
 	days, months := i.Horizon.Days(i.Calendar, now), i.Horizon.Months(i.Calendar, now)
 	for _, part := range ranges {
-		held, err := i.Ledger.Read(ctx, part, meterledger.Horizon{Month: months[0], Day: days[0]})
+		held, err := i.Ledger.ReadParts(ctx, part, meterledger.Horizon{}, 0)
 		if err != nil {
 			return s, err
 		}

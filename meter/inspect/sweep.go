@@ -3,6 +3,8 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,7 +25,7 @@ func (i *Inspector) Sweep(ctx context.Context, found func(Difference)) (seen int
 	if err := i.opened(); err != nil {
 		return 0, err
 	}
-	pages := make(chan []string, 1)
+	pages, known := make(chan []string, 1), newOwnersKnown(ownersRemembered)
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(pages)
@@ -31,7 +33,7 @@ func (i *Inspector) Sweep(ctx context.Context, found func(Difference)) (seen int
 	})
 	group.Go(func() error {
 		for page := range pages { // Redis is scanned meanwhile
-			extra, err := i.Unexpected(inner, page)
+			extra, err := i.unexpected(inner, page, known)
 			if err != nil {
 				return err
 			}
@@ -73,25 +75,37 @@ func (i *Inspector) pages(ctx context.Context, pages chan<- []string) error {
 
 // Unexpected returns those of some keys that nobody expects. SQL is asked after Redis: what is new is in SQL first.
 func (i *Inspector) Unexpected(ctx context.Context, keys []string) (all []Difference, err error) {
+	return i.unexpected(ctx, keys, newOwnersKnown(1))
+}
+
+// unexpected is [Inspector.Unexpected], and remembers the owners it had to ask SQL about. What would not be expected of an owner as it
+// is remembered is judged as SQL has it now.
+func (i *Inspector) unexpected(ctx context.Context, keys []string, remembered *ownersKnown) (all []Difference, err error) {
 	now, err := i.Ledger.Now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &sweeping{auditing: i.auditing(&Report{}, now)}
-	names := make([]meterredis.Name, len(keys))
-	var lines, families []string
-	for n, key := range keys {
-		names[n], _ = i.Meter.Parse(key)
-		lines, families = append(lines, names[n].Line), append(families, names[n].Family)
+	unsure := map[string]meterredis.Name{}
+	lines, families := map[string]bool{}, map[string]bool{}
+	for _, key := range keys {
+		n, _ := i.Meter.Parse(key)
+		if owner, known := remembered.get(n); known && s.plain(n, owner) {
+			continue
+		}
+		unsure[key], lines[n.Line], families[n.Family] = n, true, true
 	}
-	if s.lines, err = i.Ledger.Lines(ctx, lines); err != nil {
+	if s.lines, err = i.Ledger.Lines(ctx, slices.Collect(maps.Keys(lines))); err != nil {
 		return nil, err
 	}
-	if s.families, err = i.Ledger.Families(ctx, families); err != nil {
+	if s.families, err = i.Ledger.Families(ctx, slices.Collect(maps.Keys(families))); err != nil {
 		return nil, err
 	}
-	for n, key := range keys {
-		d, err := s.judge(ctx, key, names[n])
+	for key, n := range unsure {
+		if owner, known := s.owner(n); known {
+			remembered.put(n, owner)
+		}
+		d, err := s.judge(ctx, key, n)
 		if err != nil {
 			return nil, err
 		}
@@ -127,36 +141,57 @@ func (s *sweeping) judge(ctx context.Context, key string, n meterredis.Name) (*D
 			return nil, nil
 		}
 	}
-	bucket, known := s.bucket(n)
+	owner, known := s.owner(n)
 	switch {
 	case !known:
 		return s.extra(ctx, key, n, "SQL does not know its owner")
-	case n.Kind == meterredis.KindUnit || n.Kind == meterredis.KindVersion:
-		return s.judgeOwner(ctx, key, n, bucket)
-	case n.Kind == meterredis.KindPolicy && n.Bucket != bucket:
-		return s.extra(ctx, key, n, "its owner is in another bucket")
-	case n.Kind == meterredis.KindPolicy:
+	case s.plain(n, owner):
 		return nil, nil
+	case n.Kind == meterredis.KindUnit || n.Kind == meterredis.KindVersion:
+		return s.judgeOwner(ctx, key, n)
+	case n.Kind == meterredis.KindPolicy:
+		return s.extra(ctx, key, n, "its owner is in another bucket")
 	}
-	return s.judgePeriod(ctx, key, n, bucket)
+	return s.judgePeriod(ctx, key, n)
 }
 
-// bucket is that of the owner of a key, where SQL knows it.
-func (s *sweeping) bucket(n meterredis.Name) (bucket string, known bool) {
+// owner is what matters of the owner of a key, where SQL knows it.
+func (s *sweeping) owner(n meterredis.Name) (o owner, known bool) {
 	if n.Family != "" {
 		_, known = s.families[n.Family]
-		return meterredis.UnitBucket("", n.Family), known
+		return ownerOf("", n.Family), known
 	}
 	line, known := s.lines[n.Line]
-	return meterredis.UnitBucket(n.Line, line.Family), known
+	return ownerOf(n.Line, line.Family), known
+}
+
+// plain reports whether an owner may have a key, and neither Redis nor SQL has to be asked anything more: what it holds is compared with its unit.
+func (s *sweeping) plain(n meterredis.Name, o owner) bool {
+	if bucket, ok := n.BucketOf(); !n.Sound || !ok || bucket != o.bucket || n.Policy > 0 {
+		return false
+	}
+	switch n.Kind {
+	case meterredis.KindUnit:
+		return n.Family != "" || !o.inFamily // else it is of a line in none that is in one now
+	case meterredis.KindVersion, meterredis.KindPolicy:
+		return n.Line+n.Family != ""
+	case meterredis.KindFence, meterredis.KindIntake, meterredis.KindDead:
+		return false
+	}
+	period, first, last, _ := s.period(n)
+	return period >= first && period <= last
+}
+
+// period is the day or the month of a key, and those whose events are accepted.
+func (s *sweeping) period(n meterredis.Name) (period, first, last int, expires time.Time) {
+	if n.Month > 0 {
+		return int(n.Month), int(s.months[0]), int(s.months[len(s.months)-1]), s.Meter.MonthExpiry(n.Month)
+	}
+	return int(n.Day), int(s.days[0]), int(s.days[len(s.days)-1]), s.Meter.DayExpiry(n.Day)
 }
 
 // judgeOwner judges a unit, or a counter of changes. A line that has moved leaves a mark where it was, and its unit if it was in no family.
-func (s *sweeping) judgeOwner(ctx context.Context, key string, n meterredis.Name, bucket string) (*Difference, error) {
-	lone := n.Family == "" && s.lines[n.Line].Family != "" && n.Kind == meterredis.KindUnit // of a line in none that is in one now
-	if n.Bucket == bucket && !lone {
-		return nil, nil
-	}
+func (s *sweeping) judgeOwner(ctx context.Context, key string, n meterredis.Name) (*Difference, error) {
 	if n.Family != "" {
 		return s.extra(ctx, key, n, "the family is in another bucket")
 	}
@@ -187,19 +222,12 @@ func (s *sweeping) wasIn(ctx context.Context, line, bucket string) (bool, error)
 	return false, err
 }
 
-// judgePeriod judges a key of a day or a month. One of a time that is over may stay until it expires.
-func (s *sweeping) judgePeriod(ctx context.Context, key string, n meterredis.Name, bucket string) (*Difference, error) {
-	first, last, expires := int(s.days[0]), int(s.days[len(s.days)-1]), s.Meter.DayExpiry(n.Day)
-	period := int(n.Day)
-	if n.Month > 0 {
-		first, last, expires = int(s.months[0]), int(s.months[len(s.months)-1]), s.Meter.MonthExpiry(n.Month)
-		period = int(n.Month)
-	}
+// judgePeriod judges a key of a day or a month that its owner does not plainly have. One of a time that is over may stay until it expires.
+func (s *sweeping) judgePeriod(ctx context.Context, key string, n meterredis.Name) (*Difference, error) {
+	period, first, last, expires := s.period(n)
 	switch {
 	case period > last:
 		return s.extra(ctx, key, n, "no event of this time is accepted yet")
-	case period >= first && n.Bucket == bucket:
-		return nil, nil // compared with its unit
 	case period >= first:
 		return s.extra(ctx, key, n, "its owner is in another bucket")
 	}

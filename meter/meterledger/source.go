@@ -105,16 +105,37 @@ type Holdings struct {
 	Changes map[string]Changes
 }
 
+// Parts are what is read of units, beside who they are.
+type Parts uint8
+
+// The parts. What needs only some of them is read faster.
+const (
+	PartGrants Parts = 1 << iota
+	PartSnapshots
+	PartTotals
+	PartRows // those that no fold has taken in, and those that were folded lately
+	// PartRowTotals is the totals of lines that have rows of PartRows, and of no others.
+	PartRowTotals
+	PartPolicies
+	PartChanges
+	allParts = PartGrants | PartSnapshots | PartTotals | PartRows | PartPolicies | PartChanges
+)
+
 // Read returns what the ledger holds of a range, all of it at one moment, with a fixed number of statements.
 func (l *Ledger) Read(ctx context.Context, r Range, h Horizon) (held Holdings, err error) {
+	return l.ReadParts(ctx, r, h, allParts)
+}
+
+// ReadParts is [Ledger.Read] of some parts. The others are empty.
+func (l *Ledger) ReadParts(ctx context.Context, r Range, h Horizon, parts Parts) (held Holdings, err error) {
 	err = l.db.Look(ctx, func(tx *database.Tx) error {
 		held = Holdings{Range: r, Source: meter.Source{Members: map[string]string{}}}
-		return l.read(tx, &held, h)
+		return l.read(tx, &held, h, parts)
 	})
 	return held, err
 }
 
-func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon) (err error) {
+func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon, parts Parts) (err error) {
 	s := &held.Source
 	if s.Generation, _, held.Since, err = l.belief(tx); err != nil {
 		return err
@@ -123,21 +144,53 @@ func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon) (err error) {
 		return err
 	}
 	lines := keys(s.Members)
-	if held.Grants, err = l.ownersGrants(tx, lines, held.Families, h.Month, 999912); err != nil {
-		return err
+	for _, part := range []struct {
+		of   Parts
+		read func() error
+	}{
+		{PartGrants, func() error {
+			held.Grants, err = l.ownersGrants(tx, lines, held.Families, h.Month, 999912)
+			s.Grants = grantsOnly(held.Grants)
+			return err
+		}},
+		{PartSnapshots, func() (err error) {
+			s.Folded.Snapshots, err = l.snapshotsOf(tx, lines, held.Families, h)
+			return err
+		}},
+		{PartRows, func() error { return l.readRows(tx, held, lines, h) }},
+		{PartTotals, func() (err error) {
+			s.Folded.Totals, err = l.totalsOf(tx, lines, h)
+			return err
+		}},
+		{PartRowTotals, func() (err error) {
+			s.Folded.Totals, err = l.totalsOf(tx, linesOfRows(s.Rows), h)
+			return err
+		}},
+		{PartPolicies, func() (err error) {
+			held.Policies, err = l.policiesOf(tx, lines)
+			return err
+		}},
+		{PartChanges, func() (err error) {
+			held.Changes, err = l.changesOf(tx, s.Generation, lines, held.Families)
+			return err
+		}},
+	} {
+		if parts&part.of != 0 {
+			if err := part.read(); err != nil {
+				return err
+			}
+		}
 	}
-	s.Grants = grantsOnly(held.Grants)
-	if s.Folded, err = l.foldedOf(tx, lines, held.Families, h); err != nil {
-		return err
+	return nil
+}
+
+// linesOfRows are the lines of rows, each once.
+func linesOfRows(rows []meter.Row) []string {
+	lines := map[string]bool{}
+	for _, r := range rows {
+		lines[r.Event.Line] = true
 	}
-	if err := l.readRows(tx, held, lines, h); err != nil {
-		return err
-	}
-	if held.Policies, err = l.policiesOf(tx, lines); err != nil {
-		return err
-	}
-	held.Changes, err = l.changesOf(tx, s.Generation, lines, held.Families)
-	return err
+	return keys(lines)
 }
 
 func (l *Ledger) readUnits(tx *database.Tx, held *Holdings) error {
@@ -156,25 +209,33 @@ func (l *Ledger) readUnits(tx *database.Tx, held *Holdings) error {
 	})
 }
 
-// foldedOf reads the totals of lines, and the snapshots of lines and of whoever took from families.
-func (l *Ledger) foldedOf(tx *database.Tx, lines, families []string, h Horizon) (meter.Folded, error) {
-	f := meter.Folded{Totals: map[meter.TotalKey]meter.Sums{}, Snapshots: map[meter.SnapshotKey]meter.Sums{}}
-	lineText, err := database.IDs(lines)
-	if err != nil {
-		return f, err
+// totalsOf reads the totals of lines.
+func (l *Ledger) totalsOf(tx *database.Tx, lines []string, h Horizon) (map[meter.TotalKey]meter.Sums, error) {
+	totals := map[meter.TotalKey]meter.Sums{}
+	text, err := database.IDs(lines)
+	if err != nil || len(lines) == 0 {
+		return totals, err
 	}
-	familyText, err := database.IDs(families)
-	if err != nil {
-		return f, err
+	return totals, l.eachTotal(tx, l.sql.lineTotals, []any{text, int64(h.Day)}, func(k meter.TotalKey, s meter.Sums) { totals[k] = s })
+}
+
+// snapshotsOf reads the snapshots of lines, and of whoever took from families.
+func (l *Ledger) snapshotsOf(tx *database.Tx, lines, families []string, h Horizon) (map[meter.SnapshotKey]meter.Sums, error) {
+	snapshots := map[meter.SnapshotKey]meter.Sums{}
+	keep := func(k meter.SnapshotKey, s meter.Sums) { snapshots[k] = s }
+	for _, owners := range []struct {
+		ids  []string
+		read database.Statement
+	}{{lines, l.sql.lineSnapshots}, {families, l.sql.familySnapshots}} {
+		text, err := database.IDs(owners.ids)
+		if err != nil {
+			return snapshots, err
+		}
+		if err := l.eachSnapshot(tx, owners.read, []any{text, int64(h.Month)}, keep); err != nil {
+			return snapshots, err
+		}
 	}
-	if err := l.eachTotal(tx, l.sql.lineTotals, []any{lineText, int64(h.Day)}, func(k meter.TotalKey, s meter.Sums) { f.Totals[k] = s }); err != nil {
-		return f, err
-	}
-	keep := func(k meter.SnapshotKey, s meter.Sums) { f.Snapshots[k] = s }
-	if err := l.eachSnapshot(tx, l.sql.lineSnapshots, []any{lineText, int64(h.Month)}, keep); err != nil {
-		return f, err
-	}
-	return f, l.eachSnapshot(tx, l.sql.familySnapshots, []any{familyText, int64(h.Month)}, keep)
+	return snapshots, nil
 }
 
 func (l *Ledger) readRows(tx *database.Tx, held *Holdings, lines []string, h Horizon) error {

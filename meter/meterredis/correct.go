@@ -126,10 +126,17 @@ func (m *Meter) Correct(ctx context.Context, bucket int, c Correction) error {
 
 // BucketOf returns the number of the bucket that the name of a key says; ok is false if it says none.
 func (n Name) BucketOf() (bucket int, ok bool) {
-	if _, err := fmt.Sscanf(n.Bucket, "{%04d}", &bucket); err != nil || bucket < 0 || bucket >= redisstore.Buckets {
+	const form = "{0000}"
+	if len(n.Bucket) != len(form) || n.Bucket[0] != '{' || n.Bucket[len(form)-1] != '}' {
 		return 0, false
 	}
-	return bucket, n.Bucket == fmt.Sprintf("{%04d}", bucket)
+	for _, digit := range []byte(n.Bucket[1 : len(form)-1]) {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		bucket = bucket*10 + int(digit-'0')
+	}
+	return bucket, bucket < redisstore.Buckets
 }
 
 // UnitBucket returns the bucket of the unit of a line or a family, as it stands in names.

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,11 +31,15 @@ var ErrGateOpen = errors.New("the gate is open: close it before units are writte
 // ErrComplete is the error of writing a unit that is complete in this generation already. It may have changed since.
 var ErrComplete = errors.New("the unit is complete already")
 
+// ErrNotBefore is the error of adding a phase to a unit that is not as the phase before has left it: it is to be written whole.
+var ErrNotBefore = errors.New("the unit is not at the phase before, with these lines")
+
 // Hydration is what units are made of.
 type Hydration struct {
 	book     *meter.Book
 	policies map[string]meter.PolicySet
 	apps     map[meter.DayKey][]string
+	used     map[string]bool // lines that have counters
 	days     []meter.Day
 	months   []meter.Month
 	since    time.Time
@@ -43,7 +49,10 @@ type Hydration struct {
 // that lines have of their own. Days and months are all those of which there may be keys. Events that happened before
 // since are decided only when the done log was asked: their records are not there.
 func NewHydration(book *meter.Book, policies map[string]meter.PolicySet, days []meter.Day, months []meter.Month, since time.Time) *Hydration {
-	h := &Hydration{book, policies, map[meter.DayKey][]string{}, days, months, since}
+	h := &Hydration{book, policies, map[meter.DayKey][]string{}, map[string]bool{}, days, months, since}
+	for key := range book.DailyTotal {
+		h.used[key.Line] = true
+	}
 	for key := range book.DailyApp {
 		of := meter.DayKey{Line: key.Line, Day: key.Day}
 		h.apps[of] = append(h.apps[of], key.App)
@@ -66,7 +75,33 @@ func (m *Meter) WritePhase(ctx context.Context, unit Members, h *Hydration, phas
 		m.line(w, line, h)
 	}
 	m.family(w, unit.Family, h)
-	return m.write(ctx, w, h.opened(unit), h.since, phase, epoch)
+	return m.write(ctx, w, h, unit, writeOptions{phase: phase, epoch: epoch, whole: true})
+}
+
+// AddPhase writes what a phase adds to the one before: the first all keys, the second counters, and the last allowances, what a line's policies
+// are, and all that is of lines which have counters in the hydration's book. The book has to have what is written, and may lack the rest. A
+// unit that the phase before has not left with the same lines is not changed: the error is [ErrNotBefore].
+func (m *Meter) AddPhase(ctx context.Context, unit Members, h *Hydration, phase meter.Phase, epoch string) error {
+	if phase == meter.PhaseHydrated {
+		return m.WritePhase(ctx, unit, h, phase, epoch)
+	}
+	w := m.writing(unit)
+	for _, line := range unit.Lines {
+		if phase == meter.PhaseRows {
+			m.own(w, line, h)
+		}
+		if !h.used[line] {
+			continue
+		}
+		if phase == meter.PhaseRows {
+			m.monthlyShared(w, line, h)
+		}
+		m.counters(w, line, h)
+	}
+	if phase == meter.PhaseRows {
+		m.family(w, unit.Family, h)
+	}
+	return m.write(ctx, w, h, unit, writeOptions{phase: phase, epoch: epoch})
 }
 
 // writing collects what a unit is to be.
@@ -108,20 +143,37 @@ func words(fields []meter.Field) (all []string) {
 	return all
 }
 
-// line adds the keys of a line.
+// line adds all keys of a line.
 func (m *Meter) line(w *writing, line string, h *Hydration) {
-	u, n, book, own := w.unit, w.names, h.book, h.policies[line]
-	w.add(n.lineVersion(u, line), time.Time{}, number(book.LineVersions[line]))
+	m.own(w, line, h)
+	m.monthlyShared(w, line, h)
+	m.counters(w, line, h)
+}
+
+// own adds what a line has whether or not it was used.
+func (m *Meter) own(w *writing, line string, h *Hydration) {
+	u, n, own := w.unit, w.names, h.policies[line]
+	w.add(n.lineVersion(u, line), time.Time{}, number(h.book.LineVersions[line]))
 	w.add(n.linePolicies(u, line), time.Time{}, words(own.LineFields())...)
 	if stamp := stampOf(own); stamp != "" {
 		w.fields = append(w.fields, policiesField(line), stamp)
 	}
 	for _, month := range h.months {
-		key := meter.MonthKey{Owner: line, Month: month}
-		left, expires := book.Individual[key], m.MonthExpiry(month)
-		w.add(n.individual(u, line, month), expires, words(when(left.Granted, meter.Field{Name: fieldAmount, Value: number(left.Amount)}, meter.Field{Name: fieldQoS, Value: number(left.QoS)}))...)
-		w.add(n.monthlyShared(u, line, month), expires, words(usage(book.MonthlyShared[key]))...)
+		left := h.book.Individual[meter.MonthKey{Owner: line, Month: month}]
+		w.add(n.individual(u, line, month), m.MonthExpiry(month), words(when(left.Granted, meter.Field{Name: fieldAmount, Value: number(left.Amount)}, meter.Field{Name: fieldQoS, Value: number(left.QoS)}))...)
 	}
+}
+
+// monthlyShared adds what a line took of its family's allowances.
+func (m *Meter) monthlyShared(w *writing, line string, h *Hydration) {
+	for _, month := range h.months {
+		w.add(w.names.monthlyShared(w.unit, line, month), m.MonthExpiry(month), words(usage(h.book.MonthlyShared[meter.MonthKey{Owner: line, Month: month}]))...)
+	}
+}
+
+// counters adds the keys of a line's days.
+func (m *Meter) counters(w *writing, line string, h *Hydration) {
+	u, n, book := w.unit, w.names, h.book
 	for _, day := range h.days {
 		key, expires := meter.DayKey{Line: line, Day: day}, m.DayExpiry(day)
 		if total := book.DailyTotal[key]; total != 0 {
@@ -164,23 +216,36 @@ func (h *Hydration) opened(unit Members) (fields []string) {
 	return fields
 }
 
+// writeOptions say how a unit is written.
+type writeOptions struct {
+	phase meter.Phase
+	epoch string // empty: no fence is asked about
+	whole bool   // whatever is there; else what the phase before has left
+}
+
 // write runs the script.
-func (m *Meter) write(ctx context.Context, w *writing, opened []string, since time.Time, phase meter.Phase, epoch string) error {
-	g, open := m.store.Generation(w.unit.tag), "0"
-	if phase == meter.PhaseRows {
-		open = "1"
+func (m *Meter) write(ctx context.Context, w *writing, h *Hydration, members Members, o writeOptions) error {
+	g, opened, last, whole := m.store.Generation(w.unit.tag), h.opened(members), "0", "0"
+	if o.phase == meter.PhaseRows {
+		last = "1"
+	}
+	if o.whole {
+		whole = "1"
 	}
 	keys := append([]string{
 		m.names.unit(w.unit), m.names.policy(w.unit.bucket, meter.Gate), m.store.GenerationKey(w.unit.tag), m.names.fence(w.unit.bucket),
 	}, w.keys...)
 	args := append([]string{
-		rueidis.BinaryString(g[:]), string(m.generationOf(w.unit)), number(int64(phase)), open, number(since.UnixMilli()), epoch, strconv.Itoa(len(opened)),
+		rueidis.BinaryString(g[:]), string(m.generationOf(w.unit)), number(int64(o.phase)), last, number(h.since.UnixMilli()), o.epoch,
+		whole, linesDigest(members.Lines), strconv.Itoa(len(opened)),
 	}, opened...)
 	args = append(append(args, w.args...), w.fields...)
 	n, err := m.unit.Exec(ctx, m.client, keys, args).AsInt64()
 	switch {
 	case err != nil:
 		return store.Indeterminate(fmt.Errorf("write the unit %s: it can be written again: %w", w.unit.tag, err))
+	case n == -4:
+		return fmt.Errorf("unit %s: %w", w.unit.tag, ErrNotBefore)
 	case n == -3:
 		return fmt.Errorf("%w: the bucket of the unit %s has another generation than this process knows, or none", store.ErrLost, w.unit.tag)
 	case n == -2:
@@ -191,4 +256,13 @@ func (m *Meter) write(ctx context.Context, w *writing, opened []string, since ti
 		return fmt.Errorf("unit %s: %w", w.unit.tag, ErrComplete)
 	}
 	return nil
+}
+
+// linesDigest tells lists of lines apart: a unit that is not complete says which it was written with.
+func linesDigest(lines []string) string {
+	h := fnv.New64a()
+	for _, line := range slices.Sorted(slices.Values(lines)) {
+		_, _ = h.Write([]byte(line + "\n")) // never fails
+	}
+	return strconv.FormatUint(h.Sum64(), 16)
 }

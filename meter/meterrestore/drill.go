@@ -12,7 +12,6 @@ import (
 	"github.com/reprise-dev/reprise/meter/inspect"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
-	"github.com/reprise-dev/reprise/meter/pipeline"
 )
 
 // Drilled is what a drill has measured.
@@ -79,22 +78,9 @@ func (p *Plan) drillPhase(ctx context.Context, m *meterredis.Meter, ranges []met
 	group.SetLimit(2)
 	for _, r := range ranges {
 		group.Go(func() error {
-			now := time.Now()
-			held, err := p.read(ctx, r, now)
-			if err != nil {
-				return err
-			}
-			book, err := meter.RebuildThrough(held.Source, through)
-			if err != nil {
-				return err
-			}
-			h := meterredis.NewHydration(book, held.Policies.Lines, p.Horizon.Days(p.Calendar, now), p.Horizon.Months(p.Calendar, now), now)
-			for _, unit := range pipeline.UnitsOf(held) {
-				if err := m.WritePhase(ctx, unit, h, through, ""); err != nil {
-					return err
-				}
-			}
-			return nil
+			w := &phaseWriter{Plan: p, meter: m, through: through, now: time.Now()}
+			_, err := w.write(ctx, r)
+			return err
 		})
 	}
 	return group.Wait()

@@ -78,11 +78,7 @@ func (p *Plan) Close() { p.forget() }
 // sortedTags are the names of units, in order.
 func sortedTags(units []meterredis.Members) (tags []string) {
 	for _, u := range units {
-		line := ""
-		if u.Family == "" {
-			line = u.Lines[0]
-		}
-		tags = append(tags, meter.UnitTag(line, u.Family))
+		tags = append(tags, tagOf(u))
 	}
 	slices.Sort(tags)
 	return tags

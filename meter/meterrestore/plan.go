@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
@@ -304,64 +301,25 @@ func (p *Plan) Apply(ctx context.Context, phase int, target restore.Target, fenc
 	if err != nil {
 		return done, err
 	}
-	held, err := p.read(ctx, rangeOf(target), now)
-	if err != nil {
-		return done, err
+	g := meter.Generation(fence.Generation)
+	w := &phaseWriter{Plan: p, meter: m, through: phases()[phase], now: now, epoch: strconv.FormatInt(fence.Epoch, 10), believed: g}
+	written, err := w.write(ctx, rangeOf(target))
+	if err == nil && w.through == meter.PhaseRows {
+		err = p.confirm(ctx, g, written.grants)
 	}
-	if held.Source.Generation != meter.Generation(fence.Generation) {
-		return done, fmt.Errorf("%w: the ledger believes generation %q", restore.ErrFenced, held.Source.Generation)
-	}
-	through := phases()[phase]
-	book, err := meter.RebuildThrough(held.Source, through)
-	if err != nil {
-		return done, fmt.Errorf("%w: %w", restore.ErrBadUnit, err)
-	}
-	days, months := p.Horizon.Days(p.Calendar, now), p.Horizon.Months(p.Calendar, now)
-	h := meterredis.NewHydration(book, held.Policies.Lines, days, months, now.Add(p.Horizon.Tolerance))
-	if done, err = writeUnits(ctx, m, pipeline.UnitsOf(held), h, through, fence); err != nil {
-		return done, err
-	}
-	if through == meter.PhaseRows {
-		err = p.confirm(ctx, held)
-	}
-	return done, err
-}
-
-// writesAtOnce is how many units of a target are written at the same time: they share round trips.
-const writesAtOnce = 32
-
-// writeUnits writes a phase of units. Those that are at the phase already, or past it, are skipped.
-func writeUnits(ctx context.Context, m *meterredis.Meter, units []meterredis.Members, h *meterredis.Hydration, through meter.Phase, fence restore.Fence) (restore.Done, error) {
-	var written, skipped atomic.Int64
-	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(writesAtOnce)
-	for _, unit := range units {
-		group.Go(func() error {
-			switch err := m.WritePhase(inner, unit, h, through, strconv.FormatInt(fence.Epoch, 10)); {
-			case errors.Is(err, meterredis.ErrComplete):
-				skipped.Add(1)
-			case err != nil:
-				return fenced(err, meterredis.ErrFenced, store.ErrLost)
-			default:
-				written.Add(1)
-			}
-			return nil
-		})
-	}
-	err := group.Wait()
-	return restore.Done{Units: written.Load(), Skipped: skipped.Load()}, err
+	return written.Done, fenced(err, meterredis.ErrFenced, store.ErrLost, meterledger.ErrOldGeneration)
 }
 
 // confirm notes that grants are in Redis: the balances were made of them.
-func (p *Plan) confirm(ctx context.Context, held meterledger.Holdings) error {
+func (p *Plan) confirm(ctx context.Context, g meter.Generation, grants []meterledger.GrantRow) error {
 	var counted []meterledger.Confirmation
-	for _, g := range held.Grants {
-		if !g.Confirmed() {
-			counted = append(counted, meterledger.Confirmation{Grant: g.ID})
+	for _, grant := range grants {
+		if !grant.Confirmed() {
+			counted = append(counted, meterledger.Confirmation{Grant: grant.ID})
 		}
 	}
 	if len(counted) == 0 {
 		return nil
 	}
-	return fenced(p.Ledger.ConfirmGrants(ctx, held.Source.Generation, counted), meterledger.ErrOldGeneration)
+	return p.Ledger.ConfirmGrants(ctx, g, counted)
 }

@@ -9,6 +9,7 @@
 //	make bench ARGS='-rounds 11'                          more rounds
 //	make bench ARGS='-only postgres-big -big 10000000'    with that many records in the table; takes long
 //	make bench ARGS='-only meter-big -big 10000000'       a meter with that many rows, and a tenth of that in lines; takes long
+//	make bench ARGS='-only restore-big -big 3000000'      a restore of that many daily totals, and a third of that in lines; takes long
 //
 // This is a module of its own, so that users of the library never download what only comparisons need.
 //

@@ -14,7 +14,7 @@ import (
 type settings struct {
 	rounds     int
 	operations int // of the memory part
-	big        int // records in the table of the part postgres-big, and rows of meter-big; 0 leaves both out
+	big        int // records in the table of the part postgres-big, rows of meter-big, and daily totals of restore-big; 0 leaves them out
 	only       string
 	dir        string // scratch, on a real disk
 }
@@ -47,6 +47,8 @@ func parts() []part {
 		{"redis-durable", onRedis(benchRedisDurable)},
 		{"meter", benchMeter},
 		{"meter-big", benchMeterBig},
+		{"restore", benchRestore},
+		{"restore-big", benchRestoreBig},
 	}...)
 }
 
@@ -78,7 +80,7 @@ func run(ctx context.Context) (err error) {
 	var s settings
 	flag.IntVar(&s.rounds, "rounds", 7, "rounds of each measurement; the table shows their median")
 	flag.IntVar(&s.operations, "operations", 1_000_000, "operations of the memory part")
-	flag.IntVar(&s.big, "big", 0, "records in the table of the part postgres-big, and rows in the done log of meter-big, such as 10000000; 0 leaves both out")
+	flag.IntVar(&s.big, "big", 0, "records in the table of the part postgres-big, rows in the done log of meter-big, and daily totals of restore-big, such as 10000000; 0 leaves them out")
 	flag.StringVar(&s.only, "only", "", "comma-separated parts: "+names())
 	flag.StringVar(&s.dir, "dir", os.TempDir(), "directory for scratch files; it should be on the disk that matters to you")
 	flag.Parse()

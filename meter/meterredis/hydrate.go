@@ -86,6 +86,7 @@ func (m *Meter) AddPhase(ctx context.Context, unit Members, h *Hydration, phase 
 		return m.WritePhase(ctx, unit, h, phase, epoch)
 	}
 	w := m.writing(unit)
+	w.adding = true
 	for _, line := range unit.Lines {
 		if phase == meter.PhaseRows {
 			m.own(w, line, h)
@@ -111,6 +112,7 @@ type writing struct {
 	keys   []string
 	args   []string
 	fields []string // of the unit itself
+	adding bool     // to what the phase before has left: what is not to be there is not there
 }
 
 func (m *Meter) writing(members Members) *writing {
@@ -124,8 +126,19 @@ func (m *Meter) writing(members Members) *writing {
 // add says what is to be in a key: nothing, a text, or names of fields and their values. All of it is in SQL, so it may expire when
 // its time has come; the zero time is never.
 func (w *writing) add(key string, expires time.Time, content ...string) {
+	if w.adding && len(content) == 0 {
+		return
+	}
 	w.keys = append(w.keys, key)
 	w.args = append(append(w.args, strconv.Itoa(len(content)), expiry(expires)), content...)
+}
+
+// replace is add for a key that may have fields which are not to be there any more.
+func (w *writing) replace(key string, content ...string) {
+	if w.adding {
+		w.keys, w.args = append(w.keys, key), append(w.args, "0", "0")
+	}
+	w.add(key, time.Time{}, content...)
 }
 
 // expiry writes when a key expires, as scripts take it.
@@ -154,7 +167,7 @@ func (m *Meter) line(w *writing, line string, h *Hydration) {
 func (m *Meter) own(w *writing, line string, h *Hydration) {
 	u, n, own := w.unit, w.names, h.policies[line]
 	w.add(n.lineVersion(u, line), time.Time{}, number(h.book.LineVersions[line]))
-	w.add(n.linePolicies(u, line), time.Time{}, words(own.LineFields())...)
+	w.replace(n.linePolicies(u, line), words(own.LineFields())...)
 	if stamp := stampOf(own); stamp != "" {
 		w.fields = append(w.fields, policiesField(line), stamp)
 	}

@@ -30,35 +30,45 @@ end
 if ARGV[7] == '0' and (phase ~= ARGV[3] - 1 or unit[3] ~= ARGV[8]) then
 	return -4
 end
-call('DEL', KEYS[1])
-for i = 5, #KEYS, 1000 do -- what Lua can take apart at once is limited
-	call('DEL', unpack(KEYS, i, math.min(i + 999, #KEYS)))
+if ARGV[7] == '1' then
+	for i = 5, #KEYS, 1000 do -- what Lua can take apart at once is limited
+		call('DEL', unpack(KEYS, i, math.min(i + 999, #KEYS)))
+	end
 end
+local fields = {'generation', ARGV[2], 'phase', ARGV[3], 'open', ARGV[4], 'since', ARGV[5]}
 local at = 9
-local months = tonumber(ARGV[at])
-for i = 1, months do
-	call('HSET', KEYS[1], ARGV[at + i], '1')
+for i = 1, ARGV[at] do
+	fields[#fields + 1] = ARGV[at + i]
+	fields[#fields + 1] = '1'
 end
-at = at + months + 1
+at = at + ARGV[at] + 1
 for i = 5, #KEYS do
 	local words, expires = tonumber(ARGV[at]), ARGV[at + 1]
-	if words == 1 and expires ~= '0' then
-		call('SET', KEYS[i], ARGV[at + 2], 'PXAT', expires)
-	elseif words == 1 then
-		call('SET', KEYS[i], ARGV[at + 2])
-	elseif words > 1 then
+	if words == 0 then
+		if ARGV[7] == '0' then
+			call('DEL', KEYS[i])
+		end
+	elseif words > 1 then -- of a hash that is there no field goes away
 		call('HSET', KEYS[i], unpack(ARGV, at + 2, at + words + 1))
 		if expires ~= '0' then
 			call('PEXPIREAT', KEYS[i], expires)
 		end
+	elseif expires ~= '0' then
+		call('SET', KEYS[i], ARGV[at + 2], 'PXAT', expires)
+	else
+		call('SET', KEYS[i], ARGV[at + 2])
 	end
 	at = at + words + 2
 end
-for i = at, #ARGV, 2 do -- of the unit itself
-	call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
+for i = at, #ARGV do -- of the unit itself
+	fields[#fields + 1] = ARGV[i]
 end
 if ARGV[4] == '0' then
-	call('HSET', KEYS[1], 'lines', ARGV[8])
+	fields[#fields + 1] = 'lines'
+	fields[#fields + 1] = ARGV[8]
 end
-call('HSET', KEYS[1], 'generation', ARGV[2], 'phase', ARGV[3], 'open', ARGV[4], 'since', ARGV[5])
+call('DEL', KEYS[1])
+for i = 1, #fields, 1000 do
+	call('HSET', KEYS[1], unpack(fields, i, math.min(i + 999, #fields)))
+end
 return 1

@@ -70,12 +70,16 @@ func (l *Ledger) Audit(ctx context.Context, r Range) (a Audit, err error) {
 func (l *Ledger) audit(tx *database.Tx, units []any, a *Audit) error {
 	var t meter.TotalKey
 	var m meter.SnapshotKey
-	if err := eachRecount(tx, l.sql.auditUsage, units, []any{&t.Line, &t.Day, &t.App, &t.Family, &t.Month}, func(r Recount) { a.Usage[t] = r }); err != nil {
+	addMonth := func(k meter.SnapshotKey, r Recount) {
+		a.Months[k] = Recount{a.Months[k].All.Plus(r.All), a.Months[k].Folded.Plus(r.Folded)}
+	}
+	if err := eachRecount(tx, l.sql.auditUsage, units, []any{&t.Line, &t.Day, &t.App, &t.Family, &t.Month}, func(r Recount) {
+		a.Usage[t] = r
+		addMonth(meter.SnapshotKey{Line: t.Line, Month: t.Month, Family: t.Family}, r)
+	}); err != nil {
 		return err
 	}
-	if err := eachRecount(tx, l.sql.auditMonths, units, []any{&m.Line, &m.Month, &m.Family}, func(r Recount) {
-		a.Months[m] = Recount{a.Months[m].All.Plus(r.All), a.Months[m].Folded.Plus(r.Folded)}
-	}); err != nil {
+	if err := eachRecount(tx, l.sql.auditPurged, units, []any{&m.Line, &m.Month, &m.Family}, func(r Recount) { addMonth(m, r) }); err != nil {
 		return err
 	}
 	if err := l.eachTotal(tx, l.sql.auditTotals, units, func(k meter.TotalKey, s meter.Sums) { a.Totals[k] = s }); err != nil {

@@ -42,7 +42,7 @@ func (l *Ledger) hot() map[string]struct {
 		"next lines":      {l.sql.nextLines, []any{"line-1", 10}, [2]string{"meter_members_now", "meter_members_now"}},
 		"inbox":           {l.sql.takeInbox, []any{10}, [2]string{"meter_inbox_available", "meter_inbox_available"}},
 		"purge":           {l.sql.purgeable, []any{lines, int64(5), 20260310, 10}, [2]string{"meter_done_recent", "meter_done_recent"}},
-		"audit by month":  {l.sql.auditMonths, []any{"line-1", "line-2", "", ""}, [2]string{"meter_done_", "meter_done_"}},
+		"audit of purged": {l.sql.auditPurged, []any{"line-1", "line-2", "", ""}, [2]string{"meter_done_", "meter_done_"}},
 		"audit":           {l.sql.auditUsage, []any{"line-1", "line-2", "", ""}, [2]string{"meter_done_", "meter_done_"}},
 	}
 }

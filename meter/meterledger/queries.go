@@ -36,7 +36,7 @@ type queries struct {
 	// The inbox.
 	putInbox, takeInbox, leaseInbox, doneInbox, countInbox, pageInbox database.Statement
 	// The audit.
-	auditUsage, auditTotals, auditMonths, auditSnapshots, auditGrants database.Statement
+	auditUsage, auditTotals, auditPurged, auditSnapshots, auditGrants database.Statement
 }
 
 // named returns where the statement of each file goes.
@@ -62,7 +62,7 @@ func (q *queries) named() map[string]*database.Statement {
 		"line_grants": &q.lineGrants, "family_grants": &q.familyGrants, "line_snapshots": &q.lineSnapshots,
 		"family_snapshots": &q.familySnapshots, "line_totals": &q.lineTotals, "unfolded": &q.unfolded, "recent": &q.recent,
 		"put_inbox": &q.putInbox, "take_inbox": &q.takeInbox, "lease_inbox": &q.leaseInbox, "done_inbox": &q.doneInbox, "count_inbox": &q.countInbox, "page_inbox": &q.pageInbox,
-		"audit_usage": &q.auditUsage, "audit_totals": &q.auditTotals, "audit_months": &q.auditMonths,
+		"audit_usage": &q.auditUsage, "audit_totals": &q.auditTotals, "audit_purged": &q.auditPurged,
 		"audit_snapshots": &q.auditSnapshots, "audit_grants": &q.auditGrants,
 	}
 }

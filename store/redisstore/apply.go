@@ -44,31 +44,18 @@ func (s *Store) decide(ctx context.Context, command machine.Command) (machine.Re
 			return reply, err
 		}
 	}
-	return s.step(ctx, t, ofGeneration(command, t.generation))
-}
-
-// ofGeneration returns the command with the generation that its record is to carry.
-func ofGeneration(command machine.Command, g machine.Generation) machine.Command {
-	switch c := command.(type) {
-	case machine.Claim:
-		c.Generation = g
-		return c
-	case machine.Begin:
-		c.Generation = g
-		return c
-	}
-	return command
+	return s.step(ctx, t, command)
 }
 
 // step loads the record, decides, and swaps in what changed, again and again until nobody came between. The
 // time is that of the load: the record is still the same at the swap, so that what was decided at the one
 // holds at the other.
 func (s *Store) step(ctx context.Context, t target, command machine.Command) (machine.Reply, error) {
-	fresh := newFresh(command)
+	fresh, makes := newFresh(command)
 	for {
-		found, err := s.claim(ctx, t, fresh)
+		found, err := s.look(ctx, t, fresh.packed)
 		if err != nil {
-			if fresh != nil {
+			if makes {
 				s.held.drop(t.digest) // there may be another record of the same claim
 			}
 			return machine.Reply{}, err
@@ -116,10 +103,10 @@ func madeBefore(command machine.Command) machine.Instant {
 }
 
 // load reads the record of a target. If there is none it makes one, if it is given one.
-func (s *Store) load(ctx context.Context, t target, fresh *fresh) (found, error) {
+func (s *Store) load(ctx context.Context, t target, fresh []byte) (found, error) {
 	args := []string{string(t.generation[:])}
 	if fresh != nil {
-		args = append(args, rueidis.BinaryString(fresh.packed), nominal)
+		args = append(args, rueidis.BinaryString(fresh), nominal)
 	}
 	message, err := s.scripts.load.Exec(ctx, s.client, t.keys, args).ToMessage()
 	switch {
@@ -146,7 +133,8 @@ func madeAt(expiry machine.Instant) found {
 	return found{made: true, birth: birth, now: birth}
 }
 
-// read reads the reply of a load that made nothing.
+// read reads the reply of a script that looked at a record: the time if there is none, else the record, when its key expires,
+// and what is left until then.
 func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage) (f found, err error) {
 	parts, err := message.ToArray()
 	if err != nil {
@@ -160,20 +148,20 @@ func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage
 	if err != nil {
 		return f, unread(ctx, err)
 	}
-	return s.understand(ctx, t, packed, parts[1], parts[2])
+	expiry, err := parts[1].AsInt64()
+	if err != nil {
+		return f, unread(ctx, err)
+	}
+	left, err := parts[2].AsInt64()
+	if err != nil {
+		return f, unread(ctx, err)
+	}
+	return s.understand(t, packed, expiry, s.instant(expiry-left))
 }
 
-// understand reads a record, of which the key's expiry and what is left until then were told with it.
-func (s *Store) understand(ctx context.Context, t target, packed []byte, expires, remains rueidis.RedisMessage) (f found, err error) {
-	expiry, err := expires.AsInt64()
-	if err != nil {
-		return f, unread(ctx, err)
-	}
-	left, err := remains.AsInt64()
-	if err != nil {
-		return f, unread(ctx, err)
-	}
-	f.now, f.packed = s.instant(expiry-left), packed
+// understand reads a record whose key expires at a time of the server, in milliseconds.
+func (s *Store) understand(t target, packed []byte, expiry int64, now machine.Instant) (f found, err error) {
+	f.now, f.packed = now, packed
 	if f.record, f.birth, err = unpack(t.digest, f.packed, t.generation, s.instant(expiry)); err != nil {
 		return f, store.Corrupt(t.digest, err)
 	}

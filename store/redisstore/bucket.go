@@ -1,17 +1,14 @@
 package redisstore
 
 import (
-	"github.com/redis/rueidis"
-
 	"github.com/reprise-dev/reprise/machine"
 )
 
 // bucket is what this process knows of a bucket that has a generation.
 type bucket struct {
 	generation machine.Generation
-	records    string            // how the keys of its records begin
-	key        string            // of its generation
-	ask        rueidis.Completed // reads its generation
+	records    string // how the keys of its records begin
+	key        string // of its generation
 }
 
 // learn keeps the generation of a bucket, and reports whether it is one.
@@ -20,8 +17,7 @@ func (s *Store) learn(b int, value []byte) bool {
 	if copy(g[:], value) != len(g) || len(value) != len(g) {
 		return false
 	}
-	key := s.names.generation(b)
-	s.buckets[b].Store(&bucket{g, s.names.recordsOf(b, g), key, s.client.B().Get().Key(key).Build().Pin()})
+	s.buckets[b].Store(&bucket{g, s.names.recordsOf(b, g), s.names.generation(b)})
 	return true
 }
 
@@ -39,7 +35,6 @@ type target struct {
 	bucket     int
 	generation machine.Generation // zero where the bucket has none
 	keys       []string           // of the record and of its bucket's generation
-	ask        rueidis.Completed  // reads the bucket's generation, where that is known
 }
 
 func newTarget(s *Store, digest machine.Digest) target {
@@ -48,5 +43,5 @@ func newTarget(s *Store, digest machine.Digest) target {
 	if known == nil {
 		known = &bucket{records: s.names.recordsOf(b, machine.Generation{}), key: s.names.generation(b)}
 	}
-	return target{digest, b, known.generation, []string{known.records + string(digest[:]), known.key}, known.ask}
+	return target{digest, b, known.generation, []string{known.records + string(digest[:]), known.key}}
 }

@@ -22,7 +22,7 @@ func TestCommandsOfTheHotPath(t *testing.T) {
 	want(t, s, machine.Replay, anotherCaller(first))
 
 	begin := newBegin()
-	claimed := map[string]int64{"multi": 1, "set": 1, "pexpiretime": 1, "pttl": 1, "get": 1, "exec": 1}
+	claimed := map[string]int64{"multi": 1, "mget": 1, "time": 1, "set": 1, "pexpiretime": 1, "exec": 1}
 	for _, step := range []struct {
 		name    string
 		outcome machine.Outcome
@@ -30,7 +30,7 @@ func TestCommandsOfTheHotPath(t *testing.T) {
 		calls   map[string]int64
 	}{
 		{"begin", machine.Acquired, begin, claimed},
-		{"complete", machine.CompletedNow, completion(begin, "answer"), map[string]int64{"evalsha": 1, "mget": 1, "set": 1, "pexpiretime": 2}},
+		{"complete", machine.CompletedNow, completion(begin, "answer"), map[string]int64{"multi": 1, "mget": 1, "time": 2, "evalsha": 1, "get": 1, "set": 1, "exec": 1}},
 		{"replay", machine.Replay, anotherCaller(begin), claimed},
 	} {
 		server.Do("CONFIG", "RESETSTAT")

@@ -1,7 +1,7 @@
 // Package redisstore keeps records in Redis: on one server, behind Sentinel, or in a Cluster.
 //
 // Each record is one packed string in one key, and each command one round trip: claims of new keys, answers
-// to duplicates and completions are decided by a script on the server. All else loads the record, calls
+// to duplicates and completions are decided on the server, and those of one moment travel together. All else loads the record, calls
 // [machine.Step] and swaps in what it returned, if the record is still the one that was loaded.
 //
 // # Time

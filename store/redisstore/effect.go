@@ -63,7 +63,7 @@ func NewEffect(name, fragment string) (*Effect, error) {
 
 // on returns the script for the servers of a store.
 func (e *Effect) on(s *Store) *rueidis.Lua {
-	if s.scripted {
+	if s.older {
 		return e.older
 	}
 	return e.script

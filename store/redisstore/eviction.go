@@ -40,11 +40,11 @@ func (s *Store) checkServers(ctx context.Context) error {
 		if err := s.dialer.dsn.tolerates(n.eviction); err != nil {
 			return err
 		}
-		s.scripted = s.scripted || n.older()
+		s.older = s.older || n.older()
 	}
-	s.scripts = newScripts(s.scripted)
+	s.scripts = newScripts(s.older)
 	if s.dialer.crowd != nil {
-		s.dialer.crowd.modern.Store(!s.scripted)
+		s.dialer.crowd.modern.Store(!s.older)
 	}
 	return nil
 }

@@ -2,9 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"strconv"
-
-	"github.com/redis/rueidis"
 
 	"github.com/reprise-dev/reprise/machine"
 )
@@ -22,23 +19,22 @@ func (s *Store) finish(ctx context.Context, t target, command machine.Command) (
 		return reply, false, nil
 	}
 	packed, _ := pack(next, held.birth)
-	life := livesOn(next.RememberUntil.Sub(held.birth))
-	expiry, err := s.scripts.finish.Exec(ctx, s.client, t.keys, []string{
-		string(t.generation[:]), rueidis.BinaryString(identifyingPart(held.packed)[1:]),
-		rueidis.BinaryString(packed), strconv.FormatInt(life, 10), strconv.FormatInt(s.milliseconds(held.birth)+nominalLife, 10),
-	}).AsInt64()
-	switch {
-	case err != nil:
-		return machine.Reply{}, true, sent(ctx, err)
-	case expiry == replyLost:
-		return machine.Reply{}, true, lostBucket(t.bucket)
+	w := turn{
+		keys: t.keys, generation: t.generation, known: identifyingPart(held.packed)[1:], packed: packed,
+		life: livesOn(next.RememberUntil.Sub(held.birth)),
+	}
+	if err := s.joinRound(ctx, &w); err != nil {
+		return machine.Reply{}, true, err
 	}
 	s.held.drop(t.digest)
-	if expiry == replyMoved {
+	switch {
+	case w.lost:
+		return machine.Reply{}, true, lostBucket(t.bucket)
+	case !w.done:
 		return machine.Reply{}, false, nil
 	}
 	s.watchers.wake(t.digest)
-	shift(s.instant(expiry-life)-held.birth, &reply.At, &reply.Finished, &reply.WindowEnd, &reply.RememberUntil)
+	shift(s.instant(w.now)-held.birth, &reply.At, &reply.Finished, &reply.WindowEnd, &reply.RememberUntil)
 	return reply, true, nil
 }
 

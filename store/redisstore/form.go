@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -10,7 +11,8 @@ import (
 
 // The stored form of a record has four parts, one after the other:
 //
-//	head    form and state, flags, and what identifies it: attempt, revision, owner, nonce, operation
+//	head    form and state, flags, and what identifies it: attempt, revision, owner, nonce, operation, and of an
+//	        unfinished record four random bytes
 //	claim   what was fixed when it was claimed or started
 //	moment  only of a record that was finished: six bytes by which its birth is known
 //	tail    what finished it, its last transition and its answer, whose data is the end
@@ -23,6 +25,9 @@ import (
 // clock. The key of an unfinished record expires a nominal life after its birth; that of a finished one a known
 // time after its end. The moment of one that will expire is its birth in milliseconds since 1970, which whoever
 // finished it knew; with the flag aged, and of others, it is the time from birth to end, which scripts know.
+//
+// The random bytes tell two lives of a key: a late copy of a claim makes the same record again after the first was
+// forgotten, and whoever remembers the first must not take the second for it.
 //
 // The first byte is the form and the state, and whether somebody waits for the record to change: see watch.go.
 const (
@@ -37,8 +42,10 @@ const (
 // to tell their age.
 const nominalLife = 100 * 365 * 24 * 60 * 60 * 1000
 
-// momentSize is that of the moment.
-const momentSize = 6
+const (
+	momentSize = 6
+	lifeSize   = 4 // of the random bytes
+)
 
 // The flags. The first seven take one byte.
 const (
@@ -193,7 +200,11 @@ func (p packing) head(b []byte) []byte {
 	b = binary.AppendUvarint(b, r.Revision)
 	b = append(b, r.Owner[:]...)
 	b = append(b, r.Nonce[:]...)
-	return append(b, r.Operation[:]...)
+	b = append(b, r.Operation[:]...)
+	if finished(r.State) {
+		return b
+	}
+	return binary.NativeEndian.AppendUint32(b, rand.Uint32())
 }
 
 // claim appends the claim.

@@ -21,7 +21,7 @@ func TestClaimThatIsLateMakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, reply := machine.Step(nil, ofGeneration(begin, target.generation), f.now.Time())
+	next, reply := machine.Step(nil, begin, f.now.Time())
 	if reply.Outcome != machine.Acquired {
 		t.Fatal(reply.Outcome)
 	}

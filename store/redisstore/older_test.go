@@ -36,10 +36,12 @@ func TestOlderRedisIsAskedForNothingNew(t *testing.T) {
 	if page, err := s.List(t.Context(), store.Filter{}, "", 10); err != nil || len(page.Records) != 4 {
 		t.Errorf("%+v, %v", page, err)
 	}
-	for _, name := range []string{"pexpiretime", "exec"} {
-		if n := calls(t, server)[name]; n != 0 {
-			t.Errorf("%s was called %d times", name, n)
-		}
+	got := calls(t, server)
+	if n := got["pexpiretime"]; n != 0 {
+		t.Errorf("pexpiretime was called %d times", n)
+	}
+	if n := got["exec"]; n != 2 {
+		t.Errorf("%d transactions: the two that finish are, and claims are none", n)
 	}
 }
 

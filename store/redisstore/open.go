@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // Options are how a store is opened. The zero value is right for most uses.
@@ -34,7 +35,9 @@ type Store struct {
 	names       names
 	scripts     scripts
 	transaction transaction
-	scripted    bool // claims are scripts: the server is older than 7.0
+	older       bool                // a server is older than 7.0: claims are scripts
+	rounds      *gather.Group[turn] // nil where each goes by itself
+	endRounds   context.CancelFunc
 	offset      func() time.Duration
 	buckets     [Buckets]atomic.Pointer[bucket] // nil where there is none
 	held        memory
@@ -84,6 +87,7 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 		return nil, err
 	}
 	s.life, s.end = context.WithCancelCause(context.Background())
+	s.serveRounds()
 	s.helpers.Go(func() { s.keepChecking(s.life, checkEvery) })
 	if d.topology == "sentinel" {
 		s.helpers.Go(func() { s.dialer.keepAsking(s.life) })
@@ -102,7 +106,7 @@ func newStore(client rueidis.Client, d DSN, options Options) *Store {
 	if options.offset == nil {
 		options.offset = func() time.Duration { return 0 }
 	}
-	return &Store{client: client, scripted: options.older, names: names{d.prefix}, scripts: newScripts(options.older), transaction: newTransaction(client), offset: options.offset, held: newMemory(), lanes: new([Buckets]lane)}
+	return &Store{client: client, older: options.older, names: names{d.prefix}, scripts: newScripts(options.older), transaction: newTransaction(client), offset: options.offset, held: newMemory(), lanes: new([Buckets]lane)}
 }
 
 func parse(dsn string) (d DSN, option rueidis.ClientOption, err error) {
@@ -148,6 +152,7 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.closed = true
+		s.endRounds()
 		s.helpers.Wait()
 		s.client.Close()
 	}

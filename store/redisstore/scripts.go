@@ -1,7 +1,9 @@
 package redisstore
 
 import (
+	"crypto/sha1" //nolint:gosec // it is how Redis names scripts
 	_ "embed"
+	"encoding/hex"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -47,19 +49,43 @@ const (
 )
 
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
-type scripts struct{ load, swap, finish, index, peek, drop, release, watch, time, secret *rueidis.Lua }
+type scripts struct {
+	load, swap, index, peek, drop, release, watch, time, secret *rueidis.Lua
+	finish                                                      inTransaction
+}
+
+// inTransaction is a script for transactions. There the caller sends the text of one that the server does not know.
+type inTransaction struct{ text, digest string }
+
+func newInTransaction(text string) inTransaction {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // it is how Redis names scripts
+	return inTransaction{text, hex.EncodeToString(sum[:])}
+}
+
+// evaluation makes the command that runs a script.
+type evaluation func(b rueidis.Builder, keys, args []string) rueidis.Completed
+
+func (s inTransaction) byDigest(b rueidis.Builder, keys, args []string) rueidis.Completed {
+	return b.Evalsha().Sha1(s.digest).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+}
+
+func (s inTransaction) byText(b rueidis.Builder, keys, args []string) rueidis.Completed {
+	return b.Eval().Script(s.text).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+}
 
 // newScripts are those for servers of any version, or for older ones than Redis 7.
 func newScripts(older bool) scripts {
-	script := func(text string) *rueidis.Lua {
+	textOf := func(text string) string {
 		if older {
-			text = forOlder(text)
+			return forOlder(text)
 		}
-		return rueidis.NewLuaScript(text)
+		return text
 	}
+	script := func(text string) *rueidis.Lua { return rueidis.NewLuaScript(textOf(text)) }
 	return scripts{
-		load: script(loadLua), swap: script(swapLua), finish: script(finishLua), index: script(indexLua), peek: script(peekLua),
+		load: script(loadLua), swap: script(swapLua), index: script(indexLua), peek: script(peekLua),
 		drop: script(dropLua), release: script(releaseLua), watch: script(watchLua), time: script(timeLua), secret: script(secretLua),
+		finish: newInTransaction(textOf(finishLua)),
 	}
 }
 

@@ -109,6 +109,9 @@ func (d *decoder) head() {
 	d.fill(r.Owner[:])
 	d.fill(r.Nonce[:])
 	d.fill(r.Operation[:])
+	if !finished(r.State) {
+		d.take(lifeSize)
+	}
 }
 
 // claim reads the claim, whose instants count from the birth that the tail will tell.
@@ -249,7 +252,8 @@ func (d *decoder) response() {
 // identifyingPart returns the beginning of a stored form by which a script tells that it is still the same: the
 // head. What is damaged is told by all of it.
 func identifyingPart(packed []byte) []byte {
-	d := decoder{rest: packed, r: &machine.Record{}}
+	var r machine.Record
+	d := decoder{rest: packed, r: &r}
 	d.head()
 	if d.failed {
 		return packed

@@ -73,8 +73,8 @@ func (s *Store) attendTo(ctx context.Context, digest machine.Digest) {
 }
 
 // longestHead is how long the head of a record can be, as scripts take it: form and state, flags, an attempt, a revision,
-// an owner, a nonce and an operation.
-const longestHead = "84"
+// an owner, a nonce, an operation and the random bytes.
+const longestHead = "88"
 
 // revisionOf reads the revision of a record; 0 is that of none.
 func revisionOf(head []byte) uint64 {
@@ -105,17 +105,20 @@ func (s *Store) listen(ctx context.Context) {
 }
 
 // listenOnce listens to one of the primaries until it is cut off. What is published anywhere in a cluster is told
-// everywhere.
+// everywhere. The connection is its own: Redis tells a subscriber what it publishes itself in the middle of the reply to
+// the transaction that did, and takes that apart.
 func (s *Store) listenOnce(ctx context.Context) {
 	nodes, err := s.primaries(ctx)
 	if err != nil {
 		return
 	}
 	client := nodes[rand.N(len(nodes))].client
-	subscribe := client.B().Subscribe().Channel(s.names.changes()).Build()
-	_ = client.Receive(ctx, subscribe, func(told rueidis.PubSubMessage) {
-		if digest := []byte(told.Message); len(digest) == len(machine.Digest{}) {
-			s.watchers.wake(machine.Digest(digest))
-		}
+	_ = client.Dedicated(func(own rueidis.DedicatedClient) error {
+		subscribe := own.B().Subscribe().Channel(s.names.changes()).Build()
+		return own.Receive(ctx, subscribe, func(told rueidis.PubSubMessage) {
+			if digest := []byte(told.Message); len(digest) == len(machine.Digest{}) {
+				s.watchers.wake(machine.Digest(digest))
+			}
+		})
 	})
 }

@@ -206,7 +206,7 @@ func TestChangesWithoutTheRightToTell(t *testing.T) {
 // The head that a watch reads is all of the longest head.
 func TestLongestHead(t *testing.T) {
 	t.Parallel()
-	r := &machine.Record{State: machine.Abandoned, Attempt: 1<<32 - 1, Revision: 1<<64 - 1}
+	r := &machine.Record{State: machine.Executing, Attempt: 1<<32 - 1, Revision: 1<<64 - 1}
 	p := packing{r: r, flags: flagSealed<<1 - 1}
 	head := p.head(nil)
 	if len(head) != int(number(t, longestHead)) {

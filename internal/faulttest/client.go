@@ -125,12 +125,19 @@ func (t told) again() bool {
 	return errors.Is(t.err, reprise.ErrUnavailable) || errors.Is(t.err, reprise.ErrInProgress)
 }
 
-// tries is how often a client sends a call. In an audit it has more patience: a store whose connections were all
-// cut may notice it one by one.
 const (
 	tries      = 5
 	auditTries = 30
 )
+
+// tries is how often a client sends a call, and an operator an errand. In an audit they have more patience: a store whose
+// connections were all cut may notice it one by one.
+func (s *stage) tries() int {
+	if s.audited {
+		return auditTries
+	}
+	return tries
+}
 
 // askJSON is ask for an action that returns a value.
 func (s *stage) askJSON(g *reprise.Guard, p *page) {
@@ -166,11 +173,7 @@ func (s *stage) retry(send func() told) told {
 
 // persist is retry without a note.
 func (s *stage) persist(send func() told) (last told) {
-	most := tries
-	if s.audited {
-		most = auditTries
-	}
-	for range most {
+	for range s.tries() {
 		if s.dead() {
 			return last
 		}

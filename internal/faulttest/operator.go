@@ -21,12 +21,13 @@ func (s *stage) operator() *admin.Service {
 // operator's own if the effect has happened. It does so until the record is decided.
 func (s *stage) settle(p *page, own string) {
 	operator := s.operator()
-	for range tries {
+	for range s.tries() {
 		if s.dead() {
 			return
 		}
 		record, found := s.find(operator, p)
 		if !found {
+			pause(s.ctx, time.Millisecond)
 			continue
 		}
 		decision := admin.Decision{Revision: record.Revision, Who: "operator", Why: "looked into the books"}
@@ -96,7 +97,7 @@ func (s *stage) resolver(_ context.Context, u reprise.UnknownOperation) (reprise
 
 // sweep lets a guard's resolver look at everything that is unknown.
 func (s *stage) sweep(g *reprise.Guard) {
-	for range tries {
+	for range s.tries() {
 		if s.dead() {
 			return
 		}
@@ -116,7 +117,7 @@ func (s *stage) sweep(g *reprise.Guard) {
 // purge deletes what is over, until nothing of it is left.
 func (s *stage) purge() {
 	operator := s.operator()
-	for range tries {
+	for range s.tries() {
 		if s.dead() {
 			return
 		}

@@ -72,6 +72,19 @@ func (s *restoreSite) do(words ...string) {
 	}
 }
 
+// as makes somebody who has all rights but some the user of Redis from now on, and returns the DSN of before.
+func (s *restoreSite) as(less string) (before string) {
+	s.t.Helper()
+	s.do("ACL", "SETUSER", "less", "on", ">pass", "~*", "&*", "+@all", less)
+	at, err := url.Parse(s.redis)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	at.User = url.UserPassword("less", "pass")
+	before, s.redis = s.redis, at.String()
+	return before
+}
+
 // call runs `reprise restore`, and returns what it says.
 func (s *restoreSite) call(want int, args ...string) said {
 	s.t.Helper()
@@ -134,6 +147,11 @@ func TestRestoreCommands(t *testing.T) {
 	unchanged()
 	call(0, "verify", "--correct").has("corrected   "+key, "2 corrected", "reprise restore undo 2")
 	call(0, "verify").has("all equal")
+	all := s.as("-restore")
+	unchanged = watchWrites(t, server, dsn)
+	call(1, "undo").has("nothing was put back", "+restore")
+	unchanged()
+	s.redis = all
 	call(0, "undo").has("undone      "+key, "2 put back, 0 left")
 	call(exitDifferent, "verify", "--patience", "1ms").has("1 different, 1 extra")
 	call(0, "verify", "--correct", "--patience", "1ms").has("2 corrected")

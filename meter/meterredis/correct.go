@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -22,6 +23,24 @@ var ErrChanged = errors.New("the key has changed since it was judged")
 
 // ErrUnreadable is the error of a key that Redis does not give out.
 var ErrUnreadable = errors.New("the key cannot be read")
+
+// ErrMayNotRestore is the error of a user who may not put back what was saved.
+var ErrMayNotRestore = errors.New("this user of Redis may not call RESTORE")
+
+// MayRestore returns nil if this user may put back what was saved, and [ErrMayNotRestore] if not. It changes nothing: what it asks to be
+// restored is no dump.
+func (m *Meter) MayRestore(ctx context.Context) error {
+	key := m.names.prefix + "restore:{0000}"
+	err := m.client.Do(ctx, m.client.B().Restore().Key(key).Ttl(0).SerializedValue("no dump").Build()).Error()
+	refused, ok := rueidis.IsRedisErr(err)
+	switch {
+	case ok && strings.HasPrefix(refused.Error(), "NOPERM"):
+		return fmt.Errorf("%w: %w", ErrMayNotRestore, err)
+	case ok || err == nil: // it looked at the dump
+		return nil
+	}
+	return store.Unavailable(fmt.Errorf("ask whether this user may RESTORE: %w", err))
+}
 
 // Saved is a key as it was at one instant, whatever its type: what can be put back.
 type Saved struct {

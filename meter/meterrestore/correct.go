@@ -91,10 +91,15 @@ type saved struct {
 	Written meterredis.Content `json:"written"`
 }
 
-// Undo implements [restore.Plan].
+// Undo implements [restore.Plan]. Whoever may not put back all kinds of keys puts back none.
 func (p *Plan) Undo(ctx context.Context, f restore.Finding, old []byte, fence restore.Fence) (restore.Correction, error) {
 	m, err := p.meterOf(ctx, fence)
 	if err != nil {
+		return restore.Correction{}, err
+	}
+	if err := m.MayRestore(ctx); errors.Is(err, meterredis.ErrMayNotRestore) {
+		return restore.Correction{}, fmt.Errorf("nothing was put back: undo writes back what DUMP said: give the user the right (ACL SETUSER NAME +restore), or name another one in --redis: %w", err)
+	} else if err != nil {
 		return restore.Correction{}, err
 	}
 	var was saved

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/store"
@@ -63,23 +65,70 @@ func (m *Meter) Deduct(ctx context.Context, d Delivery) (Decision, error) {
 	if err := d.Event.Validate(); err != nil {
 		return Decision{}, err
 	}
-	u, date := unitOf(d.Event.Line, d.Family), m.calendar.Day(d.Event.At)
-	month := m.calendar.MonthOf(date)
 	for range tries {
-		policies := m.policies.of(d.Event.Line)
-		done, err := m.deduct.Do(ctx, m.store, m.invocation(d.Event, u), m.keys(d, u, date, month), m.arguments(d, u, date, month, policies)...)
-		if err == nil {
-			result, err := meter.ParseResult(string(done.Response.Data))
-			return Decision{result, done.Replayed}, err
+		c := m.deduction(d)
+		decision, err := decided(m.deduct.Do(ctx, m.store, c.Invocation, c.Keys, c.Args...))
+		if !errors.Is(err, errPoliciesChanged) {
+			return decision, err
 		}
-		if err = understand(err); !errors.Is(err, errPoliciesChanged) {
-			return Decision{}, err
-		}
-		if err := m.refresh(ctx, u, d.Event.Line); err != nil {
+		if err := m.refresh(ctx, unitOf(d.Event.Line, d.Family), d.Event.Line); err != nil {
 			return Decision{}, err
 		}
 	}
 	return Decision{}, store.Unavailable(errors.New("policies change all the time"))
+}
+
+// Decided is what [Meter.Deduct] returns.
+type Decided struct {
+	Decision Decision
+	Err      error
+}
+
+// DeductAll is [Meter.Deduct] for many deliveries, which are sent together: what was decided about each, in their order.
+func (m *Meter) DeductAll(ctx context.Context, deliveries []Delivery) []Decided {
+	all := make([]Decided, len(deliveries))
+	var calls []redisstore.EffectCall
+	var at []int
+	for i, d := range deliveries {
+		if all[i].Err = d.Event.Validate(); all[i].Err == nil {
+			calls, at = append(calls, m.deduction(d)), append(at, i)
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(againAtOnce)
+	for n, result := range m.deduct.DoAll(ctx, m.store, calls) {
+		i := at[n]
+		if all[i].Decision, all[i].Err = decided(result.Effect, result.Err); !errors.Is(all[i].Err, errPoliciesChanged) {
+			continue
+		}
+		group.Go(func() error {
+			all[i].Decision, all[i].Err = m.Deduct(ctx, deliveries[i])
+			return nil
+		})
+	}
+	_ = group.Wait() // they return nothing
+	return all
+}
+
+// againAtOnce is how many of many deliveries are decided at once for which other policies hold than was known.
+const againAtOnce = 128
+
+// deduction is the call of the script that decides a delivery, by the policies that are known.
+func (m *Meter) deduction(d Delivery) redisstore.EffectCall {
+	u, date := unitOf(d.Event.Line, d.Family), m.calendar.Day(d.Event.At)
+	month := m.calendar.MonthOf(date)
+	return redisstore.EffectCall{
+		Invocation: m.invocation(d.Event, u), Keys: m.keys(d, u, date, month), Args: m.arguments(d, u, date, month, m.policies.of(d.Event.Line)),
+	}
+}
+
+// decided reads what the script has answered.
+func decided(done store.Effect, err error) (Decision, error) {
+	if err != nil {
+		return Decision{}, understand(err)
+	}
+	result, err := meter.ParseResult(string(done.Response.Data))
+	return Decision{result, done.Replayed}, err
 }
 
 // errPoliciesChanged says that others hold by now than those that were applied.

@@ -2,6 +2,7 @@ package meterredis
 
 import (
 	_ "embed"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -83,5 +84,5 @@ func (m *Meter) generationOf(u unit) meter.Generation {
 	if g == [len(g)]byte{} {
 		return ""
 	}
-	return meter.Generation(fmt.Sprintf("%x", g[:]))
+	return meter.Generation(hex.EncodeToString(g[:]))
 }

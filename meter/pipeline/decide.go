@@ -41,49 +41,74 @@ func (w *Worker) decide(ctx context.Context, deliveries []delivery) []fate {
 		}
 		return fates
 	}
-	group := new(errgroup.Group)
-	group.SetLimit(w.atOnce)
+	var ask []meterredis.Delivery
+	var asked []*fate
 	for i := range fates {
-		if fates[i].why == nil {
-			group.Go(func() error {
-				fates[i].decide(ctx, w, known[fates[i].event.Line])
-				return nil
-			})
+		f := &fates[i]
+		switch line := known[f.event.Line]; {
+		case f.why != nil:
+		case line.ID == "":
+			f.refuse(noSuchLine())
+		default:
+			ask, asked = append(ask, meterredis.Delivery{Event: f.event, Family: line.Family}), append(asked, f)
 		}
+	}
+	group := new(errgroup.Group)
+	group.SetLimit(troublesAtOnce)
+	for i, d := range w.Meter.DeductAll(ctx, ask) {
+		f := asked[i]
+		if d.Err == nil {
+			f.take(ctx, w, "", d.Decision, nil)
+			continue
+		}
+		group.Go(func() error {
+			if f.take(ctx, w, ask[i].Family, d.Decision, d.Err); f.elsewhere() {
+				f.follow(ctx, w)
+			}
+			return nil
+		})
 	}
 	_ = group.Wait() // they return nothing
 	w.look(ctx, fates)
 	return fates
 }
 
-// decide decides one delivery. A line that has moved is looked up once more.
-func (f *fate) decide(ctx context.Context, w *Worker, line meterledger.Line) {
-	for try := 0; ; try++ {
-		if line.ID == "" {
-			f.refuse(&meter.Refusal{Reason: meter.UnknownLine, Field: "line_id", Detail: "no such line: import it, then send the event again"})
-			return
-		}
+// troublesAtOnce is how many events at once are looked into that were not just decided.
+const troublesAtOnce = 32
+
+func noSuchLine() *meter.Refusal {
+	return &meter.Refusal{Reason: meter.UnknownLine, Field: "line_id", Detail: "no such line: import it, then send the event again"}
+}
+
+// elsewhere reports whether the line is not where it was looked for.
+func (f *fate) elsewhere() bool {
+	var refusal *meter.Refusal
+	return errors.As(f.err, &refusal) && (refusal.Reason.Action() == meter.LookUp || refusal.Reason == meter.UnknownLine)
+}
+
+// follow looks up once more in which family the line is, and decides the event there.
+func (f *fate) follow(ctx context.Context, w *Worker) {
+	w.Directory.Forget(f.event.Line)
+	known, err := w.Directory.Lines(ctx, time.Now(), f.event.Line)
+	switch line := known[f.event.Line]; {
+	case err != nil:
+		f.err = err
+	case line.ID == "":
+		f.refuse(noSuchLine())
+	default:
 		f.deduct(ctx, w, line.Family, false)
-		var refusal *meter.Refusal
-		if !errors.As(f.err, &refusal) || refusal.Reason.Action() != meter.LookUp && refusal.Reason != meter.UnknownLine || try > 0 {
-			return
-		}
-		w.Directory.Forget(f.event.Line)
-		known, err := w.Directory.Lines(ctx, time.Now(), f.event.Line)
-		if err != nil {
-			f.err = err
-			return
-		}
-		if line = known[f.event.Line]; line.ID != "" && refusal.Reason == meter.UnknownLine && try > 0 {
-			return
-		}
 	}
 }
 
 // deduct asks the script.
 func (f *fate) deduct(ctx context.Context, w *Worker, family string, checked bool) {
-	f.row, f.err = nil, nil
 	decided, err := w.Meter.Deduct(ctx, meterredis.Delivery{Event: f.event, Family: family, Checked: checked})
+	f.take(ctx, w, family, decided, err)
+}
+
+// take takes what the script has said.
+func (f *fate) take(ctx context.Context, w *Worker, family string, decided meterredis.Decision, err error) {
+	f.row, f.err = nil, nil
 	if err == nil {
 		f.row = &meter.Row{Event: f.event, Result: decided.Result}
 		return

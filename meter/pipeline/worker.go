@@ -20,7 +20,6 @@ import (
 type Worker struct {
 	WorkerOptions
 	name     string
-	atOnce   int
 	appender *appender
 }
 
@@ -50,7 +49,7 @@ func NewWorker(o WorkerOptions) *Worker {
 	if o.Idle == 0 {
 		o.Idle = 30 * time.Second
 	}
-	return &Worker{WorkerOptions: o, name: rand.Text(), atOnce: 128, appender: &appender{ledger: o.Ledger}}
+	return &Worker{WorkerOptions: o, name: rand.Text(), appender: &appender{ledger: o.Ledger}}
 }
 
 // delivery is an event on its way, and where it came from.

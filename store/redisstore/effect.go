@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -33,8 +34,11 @@ type Effect struct {
 	name    string
 	script  *rueidis.Lua
 	older   *rueidis.Lua // for servers older than Redis 7
+	digest  [2]string    // of both
 	decided bool         // the record is written once
 	held    bool
+	empty   machine.Response
+	known   *atomic.Pointer[effectForms] // of the last fresh record
 }
 
 // NewEffect returns an effect whose work is done by a fragment of Lua. The fragment sees KEYS and ARGV, which are
@@ -57,9 +61,11 @@ func NewEffect(name, fragment string) (*Effect, error) {
 	if strings.TrimSpace(name) == "" || strings.TrimSpace(fragment) == "" {
 		return nil, errors.New("an effect needs a name and a fragment of Lua")
 	}
-	script, older, err := effectScripts(effectWholeLua, 0, "fragment", fragment)
-	return &Effect{name: name, script: script, older: older}, err
+	return makeEffect(name, false, effectWholeLua, 0, "fragment", fragment)
 }
+
+// errNoCandidate is the error of an invocation without a key.
+var errNoCandidate = errors.New("the invocation names no key: prepare it with the guard")
 
 // on returns the script for the servers of a store.
 func (e *Effect) on(s *Store) *rueidis.Lua {
@@ -69,11 +75,19 @@ func (e *Effect) on(s *Store) *rueidis.Lua {
 	return e.script
 }
 
+// digestOn returns by what the servers of a store know the script.
+func (e *Effect) digestOn(s *Store) string {
+	if e.on(s) == e.older {
+		return e.digest[1]
+	}
+	return e.digest[0]
+}
+
 // Held returns the effect with answers that do not expire before [Store.Release] was told that they may: for whoever has to
 // keep them elsewhere first. The reply to an effect that was made does not say when. Everything else of it is the same.
 func (e *Effect) Held() *Effect {
 	held := *e
-	held.held = true
+	held.held, held.known = true, new(atomic.Pointer[effectForms])
 	return &held
 }
 
@@ -90,9 +104,14 @@ func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation,
 	}
 	defer s.leave()
 	if len(invocation.Candidates) == 0 {
-		return store.Effect{}, store.Unavailable(errors.New("the invocation names no key: prepare it with the guard"))
+		return store.Effect{}, store.Unavailable(errNoCandidate)
 	}
-	var doubt error // an earlier try may have made it, whatever is known of the last
+	return e.insist(ctx, s, invocation, keys, args, nil)
+}
+
+// insist makes the effect, and asks again after a reply that was lost. doubt is the error of an earlier try that may have made it, whatever
+// is known of the last.
+func (e *Effect) insist(ctx context.Context, s *Store, invocation *store.Invocation, keys, args []string, doubt error) (store.Effect, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		since := s.server()
 		result, err := e.once(ctx, s, invocation, keys, args)

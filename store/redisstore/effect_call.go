@@ -2,11 +2,9 @@ package redisstore
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -37,13 +35,15 @@ func (c *effectCall) run(ctx context.Context) (store.Effect, machine.Reply, erro
 	if c.target.generation == (machine.Generation{}) {
 		return store.Effect{}, machine.Reply{}, lostBucket(c.target.bucket)
 	}
-	begin.Generation = c.target.generation
-	begun, _ := machine.Step(nil, unbound(begin), anyBirth.Time())
-	message, err := c.send(ctx, begin, found{birth: anyBirth, now: anyBirth}, begun)
+	try, err := c.begin(begin)
+	if err != nil {
+		return store.Effect{}, machine.Reply{}, err
+	}
+	message, err := try.send(ctx)
 	for err == nil {
 		switch result, text, expiry, age, kind := readEffect(message); kind {
 		case effectRan:
-			return c.ended(begun, begin, result, text, expiry, age)
+			return try.ended(result, text, expiry, age)
 		case effectBarred:
 			return store.Effect{}, machine.Reply{Outcome: machine.Barred}, nil
 		case effectLost:
@@ -56,15 +56,18 @@ func (c *effectCall) run(ctx context.Context) (store.Effect, machine.Reply, erro
 		if c.mine(f.record) && f.record.State == machine.Retryable {
 			return c.answered(f.record, machine.Reply{})
 		}
-		var reply machine.Reply
-		if begun, reply = take(f.record, &begin, f.now); begun == f.record || reply.Outcome == machine.Barred {
+		begin.Generation = c.target.generation
+		begun, reply := take(f.record, &begin, f.now)
+		if begun == f.record || reply.Outcome == machine.Barred {
 			c.store.met(ctx, c.target, f, reply)
 			return c.answered(f.record, reply)
 		}
 		if state, _ := f.record.Judge(f.now); state == machine.Absent {
 			f.birth = f.now
 		}
-		message, err = c.send(ctx, begin, f, begun)
+		if try, err = c.prepare(begin, f, begun); err == nil {
+			message, err = try.send(ctx)
+		}
 	}
 	return store.Effect{}, machine.Reply{}, err
 }
@@ -100,29 +103,53 @@ func take(record *machine.Record, begin *machine.Begin, now machine.Instant) (*m
 	return next, reply
 }
 
-// send sends the script, which writes what begun says in the place of what was found.
-func (c *effectCall) send(ctx context.Context, begin machine.Begin, f found, begun *machine.Record) (rueidis.RedisMessage, error) {
-	at := f.birth
-	v, hold := c.invocation, c.invocation.Hold(c.candidate, begun.Attempt, begun.Revision)
-	completed, _ := machine.Step(begun, v.Complete(hold, machine.NewResponse(EffectCodec, nil)), at.Time())
-	refused, _ := machine.Step(begun, v.Fail(hold, true, "reason", machine.Response{}), at.Time())
-	abandoned, _ := machine.Step(begun, v.Fail(hold, false, "reason", machine.Response{}), at.Time())
-	if completed.State != machine.Completed || refused.State != machine.Retryable {
-		return rueidis.RedisMessage{}, fmt.Errorf("the invocation makes no sense: its window or how long it is remembered")
+// effectTry is one sending of an effect's script, which writes what begun says in the place of what was found.
+type effectTry struct {
+	call      *effectCall
+	claim     machine.Begin
+	found     found
+	begun     *machine.Record
+	completed *machine.Record // with an empty answer
+	reply     machine.Reply   // to that
+	forms     *effectForms
+}
+
+// begin is the first try, which finds nothing.
+func (c *effectCall) begin(claim machine.Begin) (*effectTry, error) {
+	claim.Generation = c.target.generation
+	begun, _ := machine.Step(nil, unbound(claim), anyBirth.Time())
+	return c.prepare(claim, found{birth: anyBirth, now: anyBirth}, begun)
+}
+
+// prepare works out what a try has to say.
+func (c *effectCall) prepare(claim machine.Begin, f found, begun *machine.Record) (*effectTry, error) {
+	t := &effectTry{call: c, claim: claim, found: f, begun: begun}
+	hold := c.invocation.Hold(c.candidate, begun.Attempt, begun.Revision)
+	t.completed, t.reply = machine.Step(begun, c.invocation.Complete(hold, c.effect.empty), f.birth.Time())
+	if t.completed.State != machine.Completed {
+		return nil, errEffectPolicy
 	}
-	done, life := formAround(completed, c.effect.held, f.birth), lasts(v.Remember)
-	if c.effect.held {
-		life = ""
-	}
-	none, unknown := formAround(refused, false, f.birth), formAround(abandoned, false, f.birth)
-	common := commonEnd(done[0], none[0], unknown[0])
-	begins := func(form [3]string) string { return form[0][:len(form[0])-len(common)] }
-	otherwise := framed(begins(none), none[1], none[2], lasts(v.Retryable), begins(unknown), unknown[1], unknown[2])
-	args := append(c.args[:len(c.args):len(c.args)],
-		string(c.target.generation[:]), common, begins(done), done[1]+done[2], life, otherwise, c.unusual(begin, f, begun))
-	keys := append(c.keys[:len(c.keys):len(c.keys)], c.target.keys[0], c.target.keys[1], c.store.names.abandoned(c.target.bucket))
-	message, err := c.effect.on(c.store).Exec(ctx, c.store.client, keys, args).ToMessage()
+	var err error
+	t.forms, err = c.effect.formsOf(t, hold)
+	return t, err
+}
+
+// send sends the script.
+func (t *effectTry) send(ctx context.Context) (rueidis.RedisMessage, error) {
+	keys, args := t.words()
+	message, err := t.call.effect.on(t.call.store).Exec(ctx, t.call.store.client, keys, args).ToMessage()
 	return message, sent(ctx, err)
+}
+
+// words are the script's keys and arguments.
+func (t *effectTry) words() (keys, args []string) {
+	c := t.call
+	p := packing{r: t.completed, held: c.effect.held, flags: t.forms.flags, birth: t.found.birth}
+	common := string(p.front(nil)[len(t.forms.front):])
+	args = append(make([]string, 0, len(c.args)+7), c.args...)
+	args = append(args, string(c.target.generation[:]), common, t.forms.front, t.forms.back, t.forms.life, t.forms.otherwise, c.unusual(t.claim, t.found, t.begun))
+	keys = append(make([]string, 0, len(c.keys)+3), c.keys...)
+	return append(keys, c.target.keys[0], c.target.keys[1], c.store.names.abandoned(c.target.bucket)), args
 }
 
 // unusual is what the script has to know where there may be a record, where not every moment will do, and of an effect that is
@@ -138,38 +165,6 @@ func (c *effectCall) unusual(begin machine.Begin, f found, begun *machine.Record
 	executing, _ := pack(begun, f.birth)
 	return framed(known, expiry, bounds, string(executing))
 }
-
-// commonEnd returns the longest text that all of some end with.
-func commonEnd(texts ...string) string {
-	end := texts[0]
-	for _, text := range texts[1:] {
-		for !strings.HasSuffix(text, end) {
-			end = end[1:]
-		}
-	}
-	return end
-}
-
-// formAround returns the stored form of a finished record in three parts: before the moment, which is the age that only
-// the script will know, before what it will know too, which is a reason or the data of an answer, and the rest.
-func formAround(r *machine.Record, held bool, birth machine.Instant) [3]string {
-	p := newOpenPacking(r, birth)
-	p.held = held
-	p.flags |= flagAged
-	return [...]string{string(p.front(nil)), string(p.endings(nil)), string(p.last(nil))}
-}
-
-// framed writes texts one after the other, each after its length in two bytes.
-func framed(texts ...string) string {
-	var b []byte
-	for _, text := range texts {
-		b = append(binary.BigEndian.AppendUint16(b, uint16(len(text))), text...)
-	}
-	return string(b)
-}
-
-// lasts writes how long a record stays that is remembered for d, as the script takes it.
-func lasts(d time.Duration) string { return strconv.FormatInt(livesOn(d), 10) }
 
 // bounds writes those of a claim as the script takes them.
 func (c *effectCall) bounds(b machine.Begin) string {
@@ -196,25 +191,24 @@ func (c *effectCall) meet(ctx context.Context, message rueidis.RedisMessage) (fo
 }
 
 // ended returns what came of an effect that ran.
-func (c *effectCall) ended(begun *machine.Record, begin machine.Begin, state machine.State, text string, expiry, age int64) (store.Effect, machine.Reply, error) {
+func (t *effectTry) ended(state machine.State, text string, expiry, age int64) (store.Effect, machine.Reply, error) {
 	if state != machine.Completed {
-		return store.Effect{}, machine.Reply{}, c.failed(state, text)
+		return store.Effect{}, machine.Reply{}, t.call.failed(state, text)
 	}
-	birth := c.store.instant(expiry - nominalLife)
+	response, reply := machine.NewResponse(EffectCodec, []byte(text)), t.reply
+	if expiry == 0 { // nobody asked
+		reply.At, reply.Finished, reply.WindowEnd, reply.RememberUntil, reply.LeaseEnd = 0, 0, 0, 0, 0
+		return store.Effect{Response: response, Scope: t.begun.Scope, Reply: reply}, reply, nil
+	}
+	birth := t.call.store.instant(expiry - nominalLife)
 	began := birth
-	if begin.Seen == 0 {
+	if t.claim.Seen == 0 {
 		began = anyBirth // says the record that was sent
 	}
-	v, hold := c.invocation, c.invocation.Hold(c.candidate, begun.Attempt, begun.Revision)
-	response := machine.NewResponse(EffectCodec, []byte(text))
-	_, reply := machine.Step(begun, v.Complete(hold, response), (began + machine.Instant(age*1000)).Time())
-	instants := []*machine.Instant{&reply.At, &reply.Finished, &reply.WindowEnd, &reply.RememberUntil, &reply.LeaseEnd}
-	if shift(birth-began, instants...); expiry == 0 { // nobody asked
-		for _, i := range instants {
-			*i = 0
-		}
-	}
-	return store.Effect{Response: response, Scope: begun.Scope, Reply: reply}, reply, nil
+	v, hold := t.call.invocation, t.call.invocation.Hold(t.call.candidate, t.begun.Attempt, t.begun.Revision)
+	_, reply = machine.Step(t.begun, v.Complete(hold, response), (began + machine.Instant(age*1000)).Time())
+	shift(birth-began, &reply.At, &reply.Finished, &reply.WindowEnd, &reply.RememberUntil, &reply.LeaseEnd)
+	return store.Effect{Response: response, Scope: t.begun.Scope, Reply: reply}, reply, nil
 }
 
 func (c *effectCall) failed(state machine.State, reason string) error {

@@ -1,12 +1,17 @@
 package redisstore
 
 import (
+	"crypto/sha1" //nolint:gosec // it is how Redis names scripts
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/machine"
 )
 
 // NewDecidedEffect returns an effect that first decides, and then changes something, each by a fragment of Lua. It costs the server about half of
@@ -39,8 +44,7 @@ func NewDecidedEffect(name string, reads int, decide, change string) (*Effect, e
 	if strings.Contains(withoutComments(change), "redis") {
 		return nil, fmt.Errorf("what changes something in the effect %s says redis: it has call instead", name)
 	}
-	script, older, err := effectScripts(effectDecidedLua, reads, "decide", decide, "change", change)
-	return &Effect{name: name, script: script, older: older, decided: true}, err
+	return makeEffect(name, true, effectDecidedLua, reads, "decide", decide, "change", change)
 }
 
 // readingCommands are those that change nothing.
@@ -66,26 +70,33 @@ func withoutComments(fragment string) string {
 	return regexp.MustCompile(`--.*`).ReplaceAllString(fragment, "")
 }
 
-// effectScripts put an effect into its frame, for servers of either age. texts is how many of the first keys are read with the record; places are
-// names of places in the shape, each with the fragment that takes it.
-func effectScripts(shape string, texts int, places ...string) (script, older *rueidis.Lua, err error) {
+// makeEffect puts an effect into its frame. texts is how many of the first keys are read with the record; places are names of places
+// in the shape, each with the fragment that takes it.
+func makeEffect(name string, decided bool, shape string, texts int, places ...string) (*Effect, error) {
 	function, run, found := strings.Cut(shape, "--[[run]]\n")
 	keys := ""
 	for i := range texts {
 		keys += fmt.Sprintf("KEYS[%d], ", i+1)
 	}
-	frame := effectLua
-	for _, part := range [][2]string{{"--[[effect]]\n", function}, {"--[[run]]\n", run}, {"--[[texts]]", keys}, {"--[[reads]]", readingCommands}} {
-		frame = strings.Replace(frame, part[0], part[1], 1)
-	}
+	frame := strings.NewReplacer("--[[effect]]\n", function, "--[[run]]\n", run, "--[[texts]]", keys).Replace(effectLua)
+	frame = strings.ReplaceAll(frame, "--[[reads]]", readingCommands)
 	text, old := frame, forOlder(frame)
 	for i := 0; i+1 < len(places); i += 2 {
 		place := "--[[" + places[i] + "]]"
 		found = found && strings.Count(frame, place) == 1
 		text, old = strings.Replace(text, place, places[i+1], 1), strings.Replace(old, place, places[i+1], 1)
 	}
-	if !found || strings.Contains(strings.ReplaceAll(frame, "--[[fragment]]", ""), "--[[effect]]") {
-		return nil, nil, errors.New("the script has no place for an effect")
+	if !found {
+		return nil, errors.New("the script has no place for an effect")
 	}
-	return rueidis.NewLuaScript(text), rueidis.NewLuaScript(old), nil
+	return &Effect{
+		name: name, script: rueidis.NewLuaScript(text), older: rueidis.NewLuaScript(old), digest: [...]string{scriptDigest(text), scriptDigest(old)},
+		decided: decided, empty: machine.NewResponse(EffectCodec, nil), known: new(atomic.Pointer[effectForms]),
+	}, nil
+}
+
+// scriptDigest is the name by which a server knows a script.
+func scriptDigest(text string) string {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // it is how Redis names scripts
+	return hex.EncodeToString(sum[:])
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 func newDecidedEffect(t testing.TB, decide, change string) *Effect {
@@ -145,5 +146,73 @@ func TestDecidedEffectsThatAreRefused(t *testing.T) {
 	}
 	if _, err := NewDecidedEffect("test", 0, "-- redis, read\nanswer = read('hget', KEYS[1], 'a')", `call('INCR', KEYS[1])`); err != nil {
 		t.Error(err)
+	}
+}
+
+// Many calls at once come to what they would come to one by one: those that are fresh, that are there already, that have no effect, and that make no sense.
+func TestManyEffectsAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s, e := d.open(), newDecidedEffect(t, decideIncrement, changeIncrement)
+	var calls []EffectCall
+	for i := range 300 {
+		tag := fmt.Sprint("account ", i)
+		calls = append(calls, EffectCall{invocation(tag, tag), []string{d.business(tag, "counter "+tag), d.business(tag, "copy "+tag)}, []string{"5"}})
+	}
+	if _, err := e.Do(t.Context(), s, invocation("account 7", "account 7"), calls[7].Keys, "5"); err != nil {
+		t.Fatal(err)
+	}
+	d.do("SET", calls[8].Keys[0], "100")
+	calls[9].Keys = []string{"counter"}
+	calls[10].Invocation = &store.Invocation{}
+	results := e.DoAll(t.Context(), s, calls)
+	for i, r := range results {
+		failure, failed := errors.AsType[*EffectError](r.Err)
+		switch {
+		case i == 8 && failed && failure.Reason == "full", i == 9 && refuses(r.Err, machine.Invalid), i == 10 && errors.Is(r.Err, store.ErrUnavailable):
+		case r.Err != nil || string(r.Effect.Response.Data) != "now 5" || r.Effect.Replayed != (i == 7):
+			t.Errorf("%d: %+v", i, r)
+		default:
+			if n := d.number(calls[i].Keys[0]); n != 5 {
+				t.Errorf("%d: counted %d", i, n)
+			}
+		}
+	}
+	for i, r := range e.DoAll(t.Context(), s, calls[11:]) { // as after a reply that was lost
+		if r.Err != nil || r.Effect.Replayed || string(r.Effect.Response.Data) != "now 5" {
+			t.Errorf("again, %d: %+v", i, r)
+		}
+	}
+}
+
+// The parts of forms that are taken from one invocation to the next are what they would be for each.
+func TestFormsOfAKindAreTheSame(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open()
+	for _, held := range []bool{false, true} {
+		e := newDecidedEffect(t, decideIncrement, changeIncrement)
+		if held {
+			e = e.Held()
+		}
+		for i := range 50 {
+			v := invocation(fmt.Sprint(i), "t")
+			v.Remember += time.Duration(i%3) * time.Hour
+			v.Policy, v.Fingerprints[0].Version = 1+uint32(i%2), 1+uint32(i%5)
+			v.Fingerprints[0].Sum = random[machine.Digest]()
+			try, ok := e.try(s, EffectCall{Invocation: v})
+			if !ok {
+				t.Fatal("no try")
+			}
+			fresh, err := e.newForms(try, v.Hold(0, 1, 1))
+			if fresh.kind = try.forms.kind; err != nil || *fresh != *try.forms {
+				t.Errorf("%+v, want %+v, %v", try.forms, fresh, err)
+			}
+			_, args := try.words()
+			done, _ := formAround(try.completed, held, anyBirth)
+			if args[2]+args[1] != done[0] {
+				t.Errorf("the form begins %q, want %q", args[2]+args[1], done[0])
+			}
+		}
 	}
 }

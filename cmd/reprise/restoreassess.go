@@ -60,6 +60,10 @@ func assess(ctx context.Context, out io.Writer, at *restorePlace) error {
 		fmt.Fprintln(out, "next: nothing is to be restored")
 		return nil
 	}
+	if verdict == "unreachable" {
+		fmt.Fprintln(out, "next: start Redis, or put right how it is reached; a restore waits for it")
+		return codeError{fmt.Errorf("Redis is %s", verdict), exitUnreadable}
+	}
 	fmt.Fprintf(out, "next: `reprise restore start` closes the gate, writes %d units from SQL, verifies them and opens the gate\n", counts.Families+counts.LoneLines)
 	return codeError{fmt.Errorf("Redis is %s", verdict), exitDifferent}
 }

@@ -2,97 +2,104 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/inspect"
-	"github.com/reprise-dev/reprise/store"
 )
 
 func newRestoreAssessCommand(r *restoring) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:   "assess",
-		Short: "Is Redis intact, stale, partial or empty? Changes nothing",
+		Short: "Is Redis intact, stale, partial or empty, and what is lost? Changes nothing",
 		Args:  noArguments,
 		RunE: r.looking(func(cmd *cobra.Command, at *restorePlace) error {
-			return assess(cmd.Context(), cmd.OutOrStdout(), at)
+			return assess(cmd.Context(), cmd.OutOrStdout(), at, asJSON)
 		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
 }
 
 // mostShown is how many differences are printed.
 const mostShown = 20
 
 // assess says what Redis is worth, and what a restore would do. It writes nothing.
-func assess(ctx context.Context, out io.Writer, at *restorePlace) error {
+func assess(ctx context.Context, out io.Writer, at *restorePlace, asJSON bool) error {
 	now, err := at.ledger.Now(ctx)
 	if err != nil {
 		return err
 	}
-	g, err := at.ledger.Generation(ctx)
-	if err != nil {
-		return err
-	}
-	counts, err := at.ledger.Counts(ctx)
-	if err != nil {
-		return err
-	}
-	policies, err := at.ledger.Policies(ctx, nil)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "SQL:   generation %s, %d units (%d families, %d lines without one), gate %s\n", g, counts.Families+counts.LoneLines, counts.Families, counts.LoneLines, policies.Global.Get(meter.Gate).Text())
 	i, done := at.inspector(ctx)
 	defer done()
-	verdict, detail, differences := worth(ctx, i, g, now)
-	fmt.Fprintf(out, "Redis: %s: %s\n", verdict, detail)
-	for _, d := range differences[:min(len(differences), mostShown)] {
-		fmt.Fprintln(out, "  "+d)
+	a, err := i.Assess(ctx, now, patience)
+	if err != nil {
+		return err
 	}
-	if verdict == "intact" {
-		fmt.Fprintln(out, "next: nothing is to be restored")
-		return nil
+	if asJSON {
+		err = json.NewEncoder(out).Encode(a)
+	} else {
+		printAssessment(out, a)
 	}
-	if verdict == "unreachable" {
-		fmt.Fprintln(out, "next: start Redis, or put right how it is reached; a restore waits for it")
-		return codeError{fmt.Errorf("Redis is %s", verdict), exitUnreadable}
+	if err != nil || a.Verdict == inspect.Intact {
+		return err
 	}
-	fmt.Fprintf(out, "next: `reprise restore start` closes the gate, writes %d units from SQL, verifies them and opens the gate\n", counts.Families+counts.LoneLines)
-	return codeError{fmt.Errorf("Redis is %s", verdict), exitDifferent}
+	code := exitDifferent
+	if a.Verdict == inspect.Unreachable {
+		code = exitUnreadable
+	}
+	return codeError{fmt.Errorf("Redis is %s", a.Verdict), code}
 }
 
-// worth says in one word, and in more, what Redis is worth.
-func worth(ctx context.Context, i *inspect.Inspector, g meter.Generation, now time.Time) (verdict, detail string, differences []string) {
-	switch {
-	case errors.Is(i.Unopened, fs.ErrNotExist):
-		return "empty", "there is no meter in it", nil
-	case errors.Is(i.Unopened, store.ErrLost):
-		return "stale", "it is not the server that was accepted: " + i.Unopened.Error(), nil
-	case i.Unopened != nil:
-		return "unreachable", i.Unopened.Error(), nil
-	case i.Meter.Generation() == "":
-		return "partial", "its buckets do not have the same generation", nil
-	case i.Meter.Generation() != g:
-		return "stale", fmt.Sprintf("it has generation %s", i.Meter.Generation()), nil
+func printAssessment(out io.Writer, a inspect.Assessment) {
+	fmt.Fprintf(out, "SQL:   generation %s, %d units (%d families, %d lines without one), gate %s\n", a.Generation, a.Units, a.Families, a.LoneLines, a.Gate)
+	fmt.Fprintf(out, "Redis: %s: %s\n", a.Verdict, a.Detail)
+	for _, d := range a.Differences[:min(len(a.Differences), mostShown)] {
+		fmt.Fprintln(out, "  "+printable(d))
 	}
-	report, err := i.Audit(ctx, now, patience)
-	if err != nil {
-		return "unreadable", err.Error(), nil
+	if more := len(a.Differences) - mostShown; more > 0 {
+		fmt.Fprintf(out, "  and %d more: `reprise restore verify` prints all\n", more)
 	}
-	for _, d := range report.Differences {
-		differences = append(differences, fmt.Sprintf("%s: is %s, should be %s", d.Where, d.Is, d.Should))
+	fmt.Fprintf(out, "keys:  %-24s %12s %12s\n", "family", "in Redis", "as SQL says")
+	for _, k := range a.Keys {
+		is := "unknown"
+		if k.Redis >= 0 {
+			is = strconv.FormatInt(k.Redis, 10)
+		}
+		fmt.Fprintf(out, "       %-24s %12s %12d\n", k.Family, is, k.Expected)
 	}
-	if len(differences) > 0 {
-		return "stale", fmt.Sprintf("%d differences in %d units", len(differences), report.Units), differences
+	if l := a.Lost; l.Events > 0 {
+		fmt.Fprintf(out, "lost:  what %d recorded events have changed, of %s to %s: %v individual, %v shared and %v QoS bytes; all of it is in SQL, and is restored\n",
+			l.Events, l.First.UTC().Format(time.RFC3339), l.Last.UTC().Format(time.RFC3339), l.Individual, l.Shared, l.QoS)
 	}
-	return "intact", fmt.Sprintf("%d units are as SQL says, and %d were under way", report.Units, len(report.Unflushed)), nil
+	if a.GrantedTooMuch {
+		fmt.Fprintln(out, "       while the gate was open balances were too high by that much: up to so much was granted twice")
+	}
+	if a.Unrecorded > 0 {
+		fmt.Fprintf(out, "       %d changes in Redis have no row in SQL: they are on their way, or their worker has died. Whether they count is uncertain\n", a.Unrecorded)
+	}
+	if a.Waiting > 0 {
+		fmt.Fprintf(out, "       %d events wait in the durable inbox, and are decided once\n", a.Waiting)
+	}
+	fmt.Fprintln(out, "next: "+nextOf(a))
+}
+
+// nextOf says what is to be done.
+func nextOf(a inspect.Assessment) string {
+	switch a.Verdict {
+	case inspect.Intact:
+		return "nothing is to be restored"
+	case inspect.Unreachable:
+		return "start Redis, or put right how it is reached; a restore waits for it"
+	}
+	return fmt.Sprintf("`reprise restore start` closes the gate, writes %d units from SQL, verifies them and opens the gate", a.Units)
 }
 
 func newRestoreCertificateCommand(r *restoring) *cobra.Command {

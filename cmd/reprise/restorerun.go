@@ -55,7 +55,7 @@ func (s *starting) run(cmd *cobra.Command, at *restorePlace) error {
 		}
 	}
 	if s.dryRun {
-		return assess(cmd.Context(), cmd.OutOrStdout(), at)
+		return assess(cmd.Context(), cmd.OutOrStdout(), at, s.json)
 	}
 	plan := at.newPlan(s.restoring)
 	defer plan.Close()

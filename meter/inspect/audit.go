@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,6 +30,10 @@ type Report struct {
 	Unflushed []string
 	// Unreadable are units that Redis does not give out, with the reason.
 	Unreadable map[string]string
+	// Behind are lines of which SQL has more changes than Redis, with the number that Redis has. Ahead is how many changes of lines Redis
+	// has of which SQL has no rows.
+	Behind map[string]int64
+	Ahead  int64
 }
 
 // Clean reports whether everything was compared, and is equal.
@@ -119,7 +124,7 @@ type auditing struct {
 }
 
 func (i *Inspector) auditing(r *Report, now time.Time) *auditing {
-	r.Unreadable = map[string]string{}
+	r.Unreadable, r.Behind = map[string]string{}, map[string]int64{}
 	return &auditing{Inspector: i, report: r, days: i.Horizon.Days(i.Calendar, now), months: i.Horizon.Months(i.Calendar, now), now: now}
 }
 
@@ -139,6 +144,8 @@ func (a *auditing) first(ctx context.Context, part meterledger.Range) (again []v
 
 // settle reports what was found.
 func (a *auditing) settle(v verdict) {
+	maps.Copy(a.report.Behind, v.behind)
+	a.report.Ahead += v.ahead
 	if v.late {
 		a.report.Unflushed = append(a.report.Unflushed, v.tag)
 		return

@@ -62,6 +62,8 @@ type verdict struct {
 	tag         string
 	late        bool // nobody can tell yet
 	differences []Difference
+	behind      map[string]int64 // lines of which Redis has fewer changes than SQL: how many
+	ahead       int64            // changes of lines that SQL does not have
 }
 
 // passing reports whether all that was found may go away by itself.
@@ -126,9 +128,18 @@ func (c *comparison) counter(owner string) string {
 // judge says what is to be said of the unit. Where nothing decides it is compared as it is; else only at numbers of changes of which SQL has
 // every single one.
 func (c *comparison) judge() verdict {
-	v := verdict{tag: c.keys.Tag()}
+	v := verdict{tag: c.keys.Tag(), behind: map[string]int64{}}
+	for _, line := range c.members.Lines {
+		owner := meter.UnitTag(line, "")
+		if has, should := c.number(owner), c.after[owner].Count; has < should {
+			v.behind[line] = has
+		} else {
+			v.ahead += has - should
+		}
+	}
 	if !c.still() && c.underWay() {
-		return verdict{tag: v.tag, late: true}
+		v.late = true
+		return v
 	}
 	lost := map[string]bool{} // owners of which Redis has fewer changes than SQL
 	for _, owner := range owners([]meterredis.Members{c.members}) {
@@ -184,9 +195,10 @@ func (c *comparison) judgeUnit(v verdict) verdict {
 	whole := is.Fields["generation"] == string(c.generation) && is.Fields["phase"] == "3"
 	if !whole && !c.still() && len(v.differences) > 0 {
 		what := fmt.Sprintf("at phase %q of generation %q", is.Fields["phase"], is.Fields["generation"])
-		return verdict{tag: v.tag, differences: []Difference{{Difference: meterledger.Difference{
+		v.differences = []Difference{{Difference: meterledger.Difference{
 			Where: "unit " + v.tag + " in Redis", Is: what, Should: fmt.Sprintf("complete in generation %q: restore it", c.generation),
-		}}}}
+		}}}
+		return v
 	}
 	d.passing = whole // a move closes it for a moment, and a grant opens months
 	v.differences = append(v.differences, *d)

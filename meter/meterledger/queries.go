@@ -37,6 +37,7 @@ type queries struct {
 	putInbox, takeInbox, leaseInbox, doneInbox, countInbox, pageInbox database.Statement
 	// The audit.
 	auditUsage, auditTotals, auditPurged, auditSnapshots, auditGrants database.Statement
+	expectedKeys, lostChanges, lostMonths                             database.Statement
 }
 
 // named returns where the statement of each file goes.
@@ -64,6 +65,7 @@ func (q *queries) named() map[string]*database.Statement {
 		"put_inbox": &q.putInbox, "take_inbox": &q.takeInbox, "lease_inbox": &q.leaseInbox, "done_inbox": &q.doneInbox, "count_inbox": &q.countInbox, "page_inbox": &q.pageInbox,
 		"audit_usage": &q.auditUsage, "audit_totals": &q.auditTotals, "audit_purged": &q.auditPurged,
 		"audit_snapshots": &q.auditSnapshots, "audit_grants": &q.auditGrants,
+		"expected_keys": &q.expectedKeys, "lost_changes": &q.lostChanges, "lost_months": &q.lostMonths,
 	}
 }
 

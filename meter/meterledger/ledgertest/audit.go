@@ -50,3 +50,40 @@ func testAudit(t *testing.T, server Server) {
 		}
 	}
 }
+
+// What is said for whoever assesses a loss: how many keys there should be, and what later changes sum up to.
+func testLost(t *testing.T, server Server) {
+	w := newWorld(t, server)
+	rows := w.some(120)
+	w.append(rows...)
+	_, err := w.Fold(t.Context(), meterledger.FoldOptions{Limit: 50})
+	w.must(err)
+	keys, err := w.ExpectedKeys(t.Context(), []meter.Month{1, 999912}, []meter.Day{1, 99991231})
+	b := w.book
+	want := meterledger.KeyCounts{
+		Individual: int64(len(b.Individual)), Shared: int64(len(b.Shared)), DailyTotal: int64(len(b.DailyTotal)), DailyShared: int64(len(b.DailyShared)), MonthlyShared: int64(len(b.MonthlyShared)),
+	}
+	if keys != want || err != nil {
+		t.Errorf("%+v, want %+v, %v", keys, want, err)
+	}
+	all, err := w.LostMonths(t.Context(), 1)
+	if first, last := rows[0].Event.At, rows[4].Event.At; all.Events != 120 || !all.First.Equal(first) || !all.Last.Equal(last) || err != nil {
+		t.Errorf("%+v, want those from %v to %v, %v", all, first, last, err)
+	}
+	has, later := map[string]int64{}, meterledger.Lost{}
+	for line, changes := range b.LineVersions {
+		has[line] = changes - 2
+	}
+	for _, r := range rows {
+		if r.Result.LineVersion > has[r.Event.Line] {
+			later.Events++
+			later.Bytes.Individual = later.Bytes.Individual.Plus(meter.WideOf(r.Result.Individual))
+		}
+	}
+	if lost, err := w.LostChanges(t.Context(), b.Generation, has); lost.Events != later.Events || lost.Bytes.Individual != later.Bytes.Individual || err != nil {
+		t.Errorf("%+v, want %+v, %v", lost, later, err)
+	}
+	if lost, err := w.LostChanges(t.Context(), b.Generation, nil); lost.Events != 0 || !lost.First.IsZero() || err != nil {
+		t.Errorf("of no line: %+v, %v", lost, err)
+	}
+}

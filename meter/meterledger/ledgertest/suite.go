@@ -45,6 +45,7 @@ func Run(t *testing.T, server Server) {
 		"purge":              testPurge,
 		"inbox":              testInbox,
 		"audit":              testAudit,
+		"lost":               testLost,
 		"history":            testHistory,
 	} {
 		t.Run(name, func(t *testing.T) {

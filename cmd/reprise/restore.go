@@ -204,9 +204,12 @@ func (at *restorePlace) inspector(ctx context.Context) (*inspect.Inspector, func
 // runner restores as a process of this name.
 func (at *restorePlace) runner(plan restore.Plan, name string, workers int) *restore.Runner {
 	return restore.New(at.sessions, plan, restore.Options{
-		Name: name, Program: "reprise " + version(), Workers: workers, Log: at.log,
+		Name: name, Program: "reprise " + version(), Workers: workers, Lease: restoreLease, Log: at.log,
 	})
 }
+
+// restoreLease is how long a process that does not renew is waited for.
+const restoreLease = 30 * time.Second
 
 // processName is that of this process, for people.
 func processName() string {

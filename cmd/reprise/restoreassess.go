@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/meter/inspect"
+	"github.com/reprise-dev/reprise/restore"
 )
 
 func newRestoreAssessCommand(r *restoring) *cobra.Command {
@@ -134,6 +135,9 @@ func certify(cmd *cobra.Command, at *restorePlace, args []string) error {
 	state, err := i.Digest(ctx, time.Now())
 	if err != nil {
 		return err
+	}
+	if session.State == restore.Finished {
+		fmt.Fprintf(out, "the gate was opened by the process %s, for %s\n", session.Owner, session.Who)
 	}
 	fmt.Fprintf(out, "finished at %s; generation %s, %d units\n", session.FinishedAt.Format(time.RFC3339), state.Generation, state.Units)
 	var kinds []string

@@ -60,7 +60,9 @@ func (s *starting) run(cmd *cobra.Command, at *restorePlace) error {
 	plan := at.newPlan(s.restoring)
 	defer plan.Close()
 	runner := at.runner(plan, processName(), s.workers)
-	session, resumed, err := runner.Start(cmd.Context(), request)
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	session, resumed, err := s.start(ctx, cmd.ErrOrStderr(), at, runner, request)
 	if errors.Is(err, restore.ErrComplete) {
 		fmt.Fprintln(cmd.OutOrStdout(), err)
 		return nil
@@ -74,6 +76,39 @@ func (s *starting) run(cmd *cobra.Command, at *restorePlace) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "session %d begins\n", session.ID)
 	}
 	return work(cmd, at, runner, s.json)
+}
+
+// start begins or resumes a session. One whose manager gives no sign may have died: that is known when its lease ends, and waited for.
+func (s *starting) start(ctx context.Context, say io.Writer, at *restorePlace, runner *restore.Runner, request restore.Request) (restore.Session, bool, error) {
+	var seen restore.Session
+	for {
+		session, resumed, err := runner.Start(ctx, request)
+		if !errors.Is(err, restore.ErrRunning) {
+			return session, resumed, err
+		}
+		last, failure := at.sessions.Last(ctx, planName)
+		if failure != nil || !last.Led {
+			continue // it ended in between
+		}
+		if seen.ID == last.ID && last.HeartbeatAt.After(seen.HeartbeatAt) {
+			return session, false, fmt.Errorf("%w; its manager lives: help it with `reprise restore work`", err)
+		}
+		if seen.ID != last.ID {
+			seen = last
+			fmt.Fprintf(say, "session %d is managed by %s, whose last sign was %v ago.\nIf that process has died, this one goes on in %v, when the lease ends. If it lives it gives a sign before.\n",
+				last.ID, last.Owner, last.Now.Sub(last.HeartbeatAt).Round(time.Second), leaseLeft(last))
+		}
+		select {
+		case <-ctx.Done():
+			return session, false, err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// leaseLeft is for how long the manager of a session is waited for, if it gives no sign.
+func leaseLeft(v restore.Session) time.Duration {
+	return max(0, restoreLease-v.Now.Sub(v.HeartbeatAt)).Round(time.Second)
 }
 
 func newRestoreWorkCommand(r *restoring) *cobra.Command {
@@ -114,32 +149,6 @@ func work(cmd *cobra.Command, at *restorePlace, runner *restore.Runner, asJSON b
 		return err
 	}
 	return over(cmd.Context(), cmd.OutOrStdout(), at, session, asJSON)
-}
-
-// watch prints progress whenever it has changed, until ctx ends.
-func watch(ctx context.Context, out io.Writer, at *restorePlace, asJSON bool) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		last, err := at.sessions.Last(ctx, planName)
-		if err != nil {
-			continue // who works says what is wrong
-		}
-		progress, err := at.sessions.Progress(ctx, last.ID)
-		if err != nil {
-			continue
-		}
-		if text := progressLine(progress, asJSON); text != said {
-			said = text
-			fmt.Fprintln(out, text)
-		}
-	}
 }
 
 // over says how a session ended, and with which exit code.

@@ -29,16 +29,20 @@ func newRestoreStatusCommand(r *restoring) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := printProgress(cmd.OutOrStdout(), progress, asJSON); err != nil || !follow {
-				return err
+			if !follow {
+				return printProgress(cmd.OutOrStdout(), progress, asJSON)
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			watch(ctx, cmd.OutOrStdout(), at, asJSON)
-			return nil
+			if progress, err = at.sessions.Progress(cmd.Context(), last.ID); err != nil || !progress.Session.State.Over() || asJSON {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "it is over: "+nextStep(progress))
+			return err
 		}),
 	}
-	cmd.Flags().BoolVar(&follow, "watch", false, "go on printing, until Ctrl-C")
+	cmd.Flags().BoolVar(&follow, "watch", false, "go on printing, until it is over or Ctrl-C")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -92,10 +96,33 @@ func nextStep(p restore.Progress) string {
 		return fmt.Sprintf("it is paused (%s): `reprise restore resume`", s.Reason)
 	case !s.Led:
 		return "nobody manages it: `reprise restore work` goes on"
+	case s.Now.Sub(s.HeartbeatAt) > restoreLease/2:
+		return fmt.Sprintf("its manager, %s, has given no sign for %v: if it has died, `reprise restore start` goes on in %v", s.Owner, s.Now.Sub(s.HeartbeatAt).Round(time.Second), leaseLeft(s))
+	case inWords(s.State) != "":
+		return inWords(s.State) + "; then the rest, and the gate opens by itself when everything is verified"
 	case p.Known:
 		return fmt.Sprintf("about %v left, %v to %v at %.0f units a second; then the gate opens by itself", p.Left.Round(time.Second), p.Least.Round(time.Second), p.Most.Round(time.Second), p.Rate)
 	}
 	return "wait: the gate opens by itself when everything is verified"
+}
+
+// inWords says what is done in a state in which no targets are worked on; empty in the others.
+func inWords(s restore.State) string {
+	switch s {
+	case restore.Closing:
+		return "wait: the gate is being closed"
+	case restore.Draining:
+		return "wait: what was let through the gate ends, which takes as long as a worker may need for an event (`take-over:`), and a second"
+	case restore.Renewing:
+		return "wait: a new generation begins in SQL and in Redis"
+	case restore.Planning:
+		return "wait: what is to be written is listed"
+	case restore.Correcting:
+		return "wait: what verification found is put right"
+	case restore.Cleaning, restore.Reopening:
+		return "wait: all is verified, and the gate is being opened"
+	}
+	return ""
 }
 
 // progressLine is a line of progress.
@@ -112,7 +139,7 @@ func progressLine(p restore.Progress, asJSON bool) string {
 	for _, phase := range p.Phases {
 		parts = append(parts, fmt.Sprintf("%s %d/%d", phase.Name, phase.UnitsDone+phase.UnitsSkipped, phase.Expected))
 	}
-	line := fmt.Sprintf("%s  %s  %s", s.Now.Format(time.TimeOnly), s.State, strings.Join(parts, "  "))
+	line := strings.TrimSpace(fmt.Sprintf("%s  %s", s.State, strings.Join(parts, "  ")))
 	if s.Trouble != "" {
 		line += "  waits: " + s.Trouble
 	}

@@ -175,7 +175,7 @@ func TestRestoreCommands(t *testing.T) {
 	call(exitSkipped, "undo").has("1 put back, 1 left")
 	call(0, "verify", "--correct").has("2 corrected")
 	call(2, "undo", "x").has("not the number of a session")
-	call(0, "certificate").has("digest of what Redis holds now", "remaining_indiv_amount")
+	call(0, "certificate").has("digest of what Redis holds now", "remaining_indiv_amount", "the gate was opened by the process", "for ann")
 	call(0, "drill").has("50 units: written in", "nothing else was written")
 	call(1, "work").has("the restore is over")
 }

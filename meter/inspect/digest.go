@@ -67,9 +67,19 @@ func (s *State) lines(b *meter.Book) (all []string) {
 	all = append(all, write(s, "remaining_shared_amount", b.Shared)...)
 	all = append(all, write(s, "daily_total_usage", b.DailyTotal)...)
 	all = append(all, write(s, "daily_app_usage", b.DailyApp)...)
+	s.Keys["daily_app_usage"] -= fieldsBeyondFirst(b.DailyApp)
 	all = append(all, write(s, "daily_shared_usage", b.DailyShared)...)
 	all = append(all, write(s, "monthly_shared_usage", b.MonthlyShared)...)
 	return all
+}
+
+// fieldsBeyondFirst is how many apps share a key with another one.
+func fieldsBeyondFirst(apps map[meter.AppKey]meter.AppUsage) int {
+	days := map[meter.DayKey]bool{}
+	for app := range apps {
+		days[meter.DayKey{Line: app.Line, Day: app.Day}] = true
+	}
+	return len(apps) - len(days)
 }
 
 func write[K comparable, V any](s *State, kind string, values map[K]V) (all []string) {

@@ -2,6 +2,8 @@ package meter
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -62,10 +64,19 @@ func (m Month) Valid() bool {
 }
 
 // String returns yyyyMMdd.
-func (d Day) String() string { return fmt.Sprintf("%08d", int32(d)) }
+func (d Day) String() string { return digits(int64(d), 8) }
 
 // String returns yyyyMM.
-func (m Month) String() string { return fmt.Sprintf("%06d", int32(m)) }
+func (m Month) String() string { return digits(int64(m), 6) }
+
+// digits writes n with at least so many digits.
+func digits(n int64, least int) string {
+	text := strconv.FormatInt(n, 10)
+	if len(text) >= least || n < 0 {
+		return text
+	}
+	return strings.Repeat("0", least-len(text)) + text
+}
 
 // Next returns the day after.
 func (d Day) Next() Day { return d.plus(1) }

@@ -41,36 +41,45 @@ func (w *Worker) decide(ctx context.Context, deliveries []delivery) []fate {
 		}
 		return fates
 	}
+	var decidable []*fate
+	for i := range fates {
+		if fates[i].why == nil {
+			decidable = append(decidable, &fates[i])
+		}
+	}
+	w.deductAll(ctx, decidable, known, false)
+	w.look(ctx, fates)
+	return fates
+}
+
+// deductAll asks the script about events, of lines as they are known.
+func (w *Worker) deductAll(ctx context.Context, fates []*fate, known map[string]meterledger.Line, checked bool) {
 	var ask []meterredis.Delivery
 	var asked []*fate
-	for i := range fates {
-		f := &fates[i]
-		switch line := known[f.event.Line]; {
-		case f.why != nil:
-		case line.ID == "":
+	for _, f := range fates {
+		line := known[f.event.Line]
+		if line.ID == "" {
 			f.refuse(noSuchLine())
-		default:
-			ask, asked = append(ask, meterredis.Delivery{Event: f.event, Family: line.Family}), append(asked, f)
+			continue
 		}
+		ask, asked = append(ask, meterredis.Delivery{Event: f.event, Family: line.Family, Checked: checked}), append(asked, f)
 	}
 	group := new(errgroup.Group)
 	group.SetLimit(troublesAtOnce)
 	for i, d := range w.Meter.DeductAll(ctx, ask) {
 		f := asked[i]
 		if d.Err == nil {
-			f.take(ctx, w, "", d.Decision, nil)
+			f.take(ctx, w, ask[i].Family, d.Decision, nil)
 			continue
 		}
 		group.Go(func() error {
 			if f.take(ctx, w, ask[i].Family, d.Decision, d.Err); f.elsewhere() {
-				f.follow(ctx, w)
+				f.follow(ctx, w, checked)
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // they return nothing
-	w.look(ctx, fates)
-	return fates
 }
 
 // troublesAtOnce is how many events at once are looked into that were not just decided.
@@ -87,7 +96,7 @@ func (f *fate) elsewhere() bool {
 }
 
 // follow looks up once more in which family the line is, and decides the event there.
-func (f *fate) follow(ctx context.Context, w *Worker) {
+func (f *fate) follow(ctx context.Context, w *Worker, checked bool) {
 	w.Directory.Forget(f.event.Line)
 	known, err := w.Directory.Lines(ctx, time.Now(), f.event.Line)
 	switch line := known[f.event.Line]; {
@@ -96,14 +105,9 @@ func (f *fate) follow(ctx context.Context, w *Worker) {
 	case line.ID == "":
 		f.refuse(noSuchLine())
 	default:
-		f.deduct(ctx, w, line.Family, false)
+		decided, err := w.Meter.Deduct(ctx, meterredis.Delivery{Event: f.event, Family: line.Family, Checked: checked})
+		f.take(ctx, w, line.Family, decided, err)
 	}
-}
-
-// deduct asks the script.
-func (f *fate) deduct(ctx context.Context, w *Worker, family string, checked bool) {
-	decided, err := w.Meter.Deduct(ctx, meterredis.Delivery{Event: f.event, Family: family, Checked: checked})
-	f.take(ctx, w, family, decided, err)
 }
 
 // take takes what the script has said.
@@ -166,6 +170,8 @@ func (w *Worker) look(ctx context.Context, fates []fate) {
 		return
 	}
 	found, err := w.Ledger.LookupDone(ctx, ask)
+	var missing []*fate
+	var lines []string
 	for i := range fates {
 		f := &fates[i]
 		if !errors.Is(f.err, meterredis.ErrUnchecked) {
@@ -180,17 +186,18 @@ func (w *Worker) look(ctx context.Context, fates []fate) {
 		case there:
 			f.refuse(&meter.Refusal{Reason: meter.OtherContent, Field: "event_id", Detail: "this line's event of this id was another: give the event an id of its own"})
 		default:
-			w.decideChecked(ctx, f)
+			missing, lines = append(missing, f), append(lines, f.event.Line)
 		}
 	}
-}
-
-// decideChecked decides an event that has no row.
-func (w *Worker) decideChecked(ctx context.Context, f *fate) {
-	known, err := w.Directory.Lines(ctx, time.Now(), f.event.Line)
-	if err != nil {
-		f.err = err
+	if len(missing) == 0 {
 		return
 	}
-	f.deduct(ctx, w, known[f.event.Line].Family, true)
+	known, err := w.Directory.Lines(ctx, time.Now(), lines...)
+	if err != nil {
+		for _, f := range missing {
+			f.err = err
+		}
+		return
+	}
+	w.deductAll(ctx, missing, known, true)
 }

@@ -138,6 +138,14 @@ func (p *plant) event(n int) meter.Event {
 	}
 }
 
+// patience ends shortly before the test is ended: how long something takes says nothing, but that it does not come at all has to be told.
+func (p *plant) patience() (context.Context, context.CancelFunc) {
+	if end, ok := p.t.Deadline(); ok {
+		return context.WithDeadline(p.t.Context(), end.Add(-10*time.Second))
+	}
+	return context.WithCancel(p.t.Context())
+}
+
 // rows waits until each of some events has a row, and returns them.
 func (p *plant) rows(events []meter.Event) map[meterledger.Identity]meterledger.DoneRow {
 	p.t.Helper()
@@ -145,7 +153,7 @@ func (p *plant) rows(events []meter.Event) map[meterledger.Identity]meterledger.
 	for i, e := range events {
 		ids[i] = meterledger.Identity{Line: e.Line, Event: e.ID}
 	}
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := p.patience()
 	defer cancel()
 	for {
 		found, err := p.ledger.LookupDone(ctx, ids)
@@ -266,7 +274,7 @@ func (p *plant) accept(in *Intake, events []meter.Event) []Receipt {
 // drained waits until nothing is under way.
 func (p *plant) drained() {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := p.patience()
 	defer cancel()
 	for {
 		n, err := p.streams.Waiting(ctx)

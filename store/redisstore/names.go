@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -15,7 +14,9 @@ const Buckets = store.Buckets
 // Bucket returns the part of a name that puts a key beside the records of a tag, such as {0042}.
 func Bucket(tag string) string { return bucketTag(store.TagBucket(tag)) }
 
-func bucketTag(b int) string { return fmt.Sprintf("{%04d}", b) }
+func bucketTag(b int) string {
+	return string([]byte{'{', byte('0' + b/1000), byte('0' + b/100%10), byte('0' + b/10%10), byte('0' + b%10), '}'})
+}
 
 func bucketOf(digest machine.Digest) int { return store.BucketOf(digest) }
 

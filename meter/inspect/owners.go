@@ -19,29 +19,28 @@ func ownerOf(line, family string) owner {
 	return owner{bucket, line != "" && family != ""}
 }
 
-// ownersRemembered is how many owners a sweep remembers, in 24 MiB.
-const ownersRemembered = 1 << 20
+// ownersRemembered is how many owners a sweep remembers, in 32 MiB.
+const ownersRemembered = 1 << 22
 
 // ownersKnown remembers owners, a fixed number of them: keys come in no order, and without it SQL would be asked about each owner as often
-// as it has keys. Two owners of one slot put each other out. They are told apart by 64 bits under a seed of the process.
+// as it has keys. Two owners of one slot put each other out. A slot has 53 bits of a hash under a seed of the process, by which owners are told
+// apart, the bucket, and whether it is a line in a family; 0 is empty.
 type ownersKnown struct {
 	seed  maphash.Seed
-	slots []ownerSlot
+	slots []uint64
 }
 
-type ownerSlot struct {
-	hash uint64 // 0: empty
-	owner
-}
+// slotBits are those that are not of the hash: a bucket is below 1024.
+const slotBits = 11
 
 func newOwnersKnown(n int) *ownersKnown {
-	return &ownersKnown{maphash.MakeSeed(), make([]ownerSlot, n)}
+	return &ownersKnown{maphash.MakeSeed(), make([]uint64, n)}
 }
 
-// hash is that of the owner of a key, and its slot.
-func (k *ownersKnown) hash(n meterredis.Name) (uint64, *ownerSlot) {
-	h := maphash.String(k.seed, meter.UnitTag(n.Line, n.Family)) | 1
-	return h, &k.slots[(h>>1)%uint64(len(k.slots))]
+// hash is that of the owner of a key, without the bits that are not of it, and its slot.
+func (k *ownersKnown) hash(n meterredis.Name) (uint64, *uint64) {
+	h := maphash.String(k.seed, meter.UnitTag(n.Line, n.Family))
+	return h >> slotBits << slotBits, &k.slots[h%uint64(len(k.slots))]
 }
 
 func (k *ownersKnown) get(n meterredis.Name) (o owner, known bool) {
@@ -49,13 +48,16 @@ func (k *ownersKnown) get(n meterredis.Name) (o owner, known bool) {
 		return o, false
 	}
 	h, slot := k.hash(n)
-	if slot.hash != h {
+	if *slot == 0 || *slot>>slotBits<<slotBits != h {
 		return o, false
 	}
-	return slot.owner, true
+	return owner{int(*slot >> 1 & 1023), *slot&1 == 1}, true
 }
 
 func (k *ownersKnown) put(n meterredis.Name, o owner) {
 	h, slot := k.hash(n)
-	*slot = ownerSlot{h, o}
+	*slot = h | uint64(o.bucket)<<1
+	if o.inFamily {
+		*slot |= 1
+	}
 }

@@ -2,6 +2,7 @@ package meterredis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -92,11 +93,23 @@ func (c Content) String() string {
 type Wanted struct{ Key, Type string }
 
 // Contents reads keys of one bucket at one instant. Of those of type none it is asked together whether any is there, and only then each
-// is looked at. What a key is that has not the type that is wanted is in its type alone.
-func (m *Meter) Contents(ctx context.Context, wanted []Wanted) (map[string]Content, error) {
+// is looked at. What a key is that has not the type that is wanted is in its type alone. When a key expires is known as closely as the
+// server's time is when it was read: where the server has stood still meanwhile it is asked again.
+func (m *Meter) Contents(ctx context.Context, wanted []Wanted) (found map[string]Content, err error) {
+	for attempt := 1; ; attempt++ {
+		found, took, err := m.contents(ctx, wanted)
+		if err != nil || took < expiryTolerance/2 || attempt == readAttempts {
+			return found, err
+		}
+	}
+}
+
+// readAttempts is how often keys are read of a server that stands still all the time.
+const readAttempts = 5
+
+// contents reads once, and says how long that took by the server's clock.
+func (m *Meter) contents(ctx context.Context, wanted []Wanted) (found map[string]Content, took time.Duration, err error) {
 	r := &contentReader{builder: m.client.B(), found: make(map[string]Content, len(wanted))}
-	r.ask(r.builder.Multi().Build(), nil)
-	r.ask(r.builder.Time().Build(), r.time)
 	var absent []string
 	for _, w := range wanted {
 		if w.Type == TypeNone {
@@ -114,10 +127,10 @@ func (m *Meter) Contents(ctx context.Context, wanted []Wanted) (map[string]Conte
 			return err
 		})
 	}
-	if err := r.run(ctx, m.client); err != nil || there == 0 {
-		return r.found, err
+	if took, err = r.run(ctx, m.client); err != nil || there == 0 {
+		return r.found, took, err
 	}
-	return r.found, m.unexpected(ctx, absent, r.found)
+	return r.found, took, m.unexpected(ctx, absent, r.found)
 }
 
 // unexpected looks at keys of which some are there that should not be. They are read after the others: whoever corrects one compares it again.
@@ -166,12 +179,12 @@ func (r *contentReader) ask(command rueidis.Completed, take func(rueidis.RedisMe
 	r.commands, r.take = append(r.commands, command), append(r.take, take)
 }
 
-func (r *contentReader) time(message rueidis.RedisMessage) error {
+func instantOf(message rueidis.RedisMessage) (time.Time, error) {
 	parts, err := message.AsIntSlice()
-	if err == nil && len(parts) == 2 {
-		r.now = time.Unix(parts[0], parts[1]*1000)
+	if err != nil || len(parts) != 2 {
+		return time.Time{}, errors.Join(err, errors.New("the server does not say what time it is"))
 	}
-	return err
+	return time.Unix(parts[0], parts[1]*1000), nil
 }
 
 // want asks for a key: a value, and how long it stays.
@@ -213,18 +226,31 @@ func contentOf(w Wanted, message rueidis.RedisMessage) (Content, error) {
 	return Content{Type: TypeString, Text: text}, err
 }
 
-// run asks, and takes the answers. An error of a single command, such as a right that is missing, is of the whole.
-func (r *contentReader) run(ctx context.Context, client rueidis.Client) error {
-	r.ask(r.builder.Exec().Build(), nil)
-	replies := client.DoMulti(ctx, r.commands...)
+// run asks, and takes the answers. An error of a single command, such as a right that is missing, is of the whole. It returns how long the
+// server took, from before the first command to after the last.
+func (r *contentReader) run(ctx context.Context, client rueidis.Client) (took time.Duration, err error) {
+	commands := append(rueidis.Commands{r.builder.Time().Build(), r.builder.Multi().Build()}, r.commands...)
+	commands = append(commands, r.builder.Time().Build(), r.builder.Exec().Build())
+	replies := client.DoMulti(ctx, commands...)
 	all, err := replies[len(replies)-1].ToArray()
 	if err != nil {
-		return store.Unavailable(fmt.Errorf("read keys: %w", err))
+		return 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
 	}
-	for i, message := range all {
-		if err := r.take[i+1](message); err != nil { // the first is MULTI
-			return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	before, err := replies[0].ToMessage()
+	if err != nil {
+		return 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
+	}
+	began, err := instantOf(before)
+	if err == nil {
+		r.now, err = instantOf(all[len(all)-1])
+	}
+	for i, take := range r.take {
+		if err == nil {
+			err = take(all[i])
 		}
 	}
-	return nil
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return r.now.Sub(began), nil
 }

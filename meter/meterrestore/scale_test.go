@@ -38,6 +38,9 @@ func restoreAtScale(t *testing.T, lines int) {
 	begun, stop := time.Now(), p.heap()
 	done, err := r.Work(ctx)
 	took, most := time.Since(begun), stop()
+	if found, err := sessions.Findings(ctx, session.ID, 0, 20); err != nil || len(found) > 0 { // also those that were put right
+		t.Errorf("%+v, %v", found, err)
+	}
 	if err != nil || done.State != restore.Finished || done.Round != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}

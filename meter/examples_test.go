@@ -63,8 +63,9 @@ func TestExamples(t *testing.T) {
 }
 
 func (e example) run(t *testing.T) {
-	event, calendar := e.parseEvent(t), meter.Calendar{}
-	event.At, calendar = e.parseWhen(t)
+	event := e.parseEvent(t)
+	at, calendar := e.parseWhen(t)
+	event.At = at
 	policies := parsePolicies(t, calendar, e.policies)
 	before := parseState(t, event, calendar, e.before)
 	after, result, err := meter.Apply(before, event, policies)

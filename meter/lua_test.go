@@ -30,8 +30,9 @@ func TestLuaArithmetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, lua, ok := strings.Cut(string(text), "```lua\n")
-	if lua, _, ok = strings.Cut(lua, "```"); !ok {
+	_, lua, _ := strings.Cut(string(text), "```lua\n")
+	lua, _, ok := strings.Cut(lua, "```")
+	if !ok {
 		t.Fatal("docs/meter.md has no Lua")
 	}
 	random := rand.New(rand.NewPCG(3, 0))

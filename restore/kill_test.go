@@ -133,7 +133,7 @@ func (w *world) goesOnAfter(moment int, others *Sessions) {
 	w.sql("UPDATE @restore_sessions SET lease_until = 0 WHERE plan = '" + p.name + "'")
 	w.sql("UPDATE @restore_targets SET available_at = 0 WHERE state IN ('processing', 'retryable') AND session IN (SELECT id FROM @restore_sessions WHERE plan = '" + p.name + "')")
 	second := New(others, p, options("second"))
-	v, resumed, err := second.Start(w.Context(), request()) // the same command goes on
+	_, resumed, err := second.Start(w.Context(), request()) // the same command goes on
 	if errors.Is(err, ErrComplete) && where == "" {
 		return // it came to its end before that moment
 	}
@@ -141,7 +141,8 @@ func (w *world) goesOnAfter(moment int, others *Sessions) {
 	if !resumed {
 		w.Fatal("another session was begun")
 	}
-	if v = w.work(second); v.Losses > 0 {
+	v := w.work(second)
+	if v.Losses > 0 {
 		w.Error("something was taken for lost")
 	}
 	w.restored(p, v)

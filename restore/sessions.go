@@ -121,7 +121,7 @@ func (s *Sessions) Last(ctx context.Context, plan string) (Session, error) {
 
 func (s *Sessions) one(ctx context.Context, q database.Statement, key any, which string) (v Session, err error) {
 	err = s.db.Look(ctx, func(tx *database.Tx) error {
-		found := false
+		var found bool
 		if v, found, err = s.read(tx, q, key); err == nil && !found {
 			return fmt.Errorf("%w %s: begin one", ErrNone, which)
 		}

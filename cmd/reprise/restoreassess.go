@@ -56,7 +56,7 @@ func assess(ctx context.Context, out io.Writer, at *restorePlace, asJSON bool) e
 	if a.Verdict == inspect.Unreachable {
 		code = exitUnreadable
 	}
-	return codeError{fmt.Errorf("Redis is %s", a.Verdict), code}
+	return codeError{fmt.Errorf("this Redis is %s", a.Verdict), code}
 }
 
 func printAssessment(out io.Writer, a inspect.Assessment) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -173,7 +174,7 @@ func (s *Service) await(ctx context.Context, lines []*line) {
 	}
 	for i, awaited := range s.Intake.AwaitAll(ctx, events) {
 		l := of[i]
-		switch _, refusal := awaited.Err.(*meter.Refusal); {
+		switch _, refusal := errors.AsType[*meter.Refusal](awaited.Err); {
 		case awaited.Err == nil:
 			l.Durable, l.Decided = true, decidedOf(awaited.Row.Result)
 		case refusal:

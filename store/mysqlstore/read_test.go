@@ -138,6 +138,9 @@ func TestAPurgeDelaysNoOther(t *testing.T) {
 		}
 		keys = append(keys, machine.Digest(digest))
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	if len(keys) != len(due) {
 		t.Fatalf("%d of %d are due", len(keys), len(due))
 	}

@@ -126,7 +126,7 @@ func (e *Effect) insist(ctx context.Context, s *Store, invocation *store.Invocat
 		case doubt == nil || !errors.Is(err, store.ErrUnavailable):
 			return result, err
 		case errors.Is(err, store.ErrLost):
-			return store.Effect{}, fmt.Errorf("%w; asked again: %v", doubt, err)
+			return store.Effect{}, fmt.Errorf("%w; asked again: %v", doubt, err) //nolint:errorlint // it is in doubt, and not lost
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):

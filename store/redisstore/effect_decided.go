@@ -1,8 +1,6 @@
 package redisstore
 
 import (
-	"crypto/sha1" //nolint:gosec // it is how Redis names scripts
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -93,10 +91,4 @@ func makeEffect(name string, decided bool, shape string, texts int, places ...st
 		name: name, script: rueidis.NewLuaScript(text), older: rueidis.NewLuaScript(old), digest: [...]string{scriptDigest(text), scriptDigest(old)},
 		decided: decided, empty: machine.NewResponse(EffectCodec, nil), known: new(atomic.Pointer[effectForms]),
 	}, nil
-}
-
-// scriptDigest is the name by which a server knows a script.
-func scriptDigest(text string) string {
-	sum := sha1.Sum([]byte(text)) //nolint:gosec // it is how Redis names scripts
-	return hex.EncodeToString(sum[:])
 }

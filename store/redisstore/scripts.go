@@ -58,8 +58,13 @@ type scripts struct {
 type inTransaction struct{ text, digest string }
 
 func newInTransaction(text string) inTransaction {
+	return inTransaction{text, scriptDigest(text)}
+}
+
+// scriptDigest is the name by which a server knows a script.
+func scriptDigest(text string) string {
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // it is how Redis names scripts
-	return inTransaction{text, hex.EncodeToString(sum[:])}
+	return hex.EncodeToString(sum[:])
 }
 
 // evaluation makes the command that runs a script.

@@ -12,7 +12,7 @@ import (
 // The first calendar stays.
 func testCalendar(t *testing.T, server Server) {
 	w := emptyWorld(t, server)
-	make := func(zone string, anchor int) meter.Calendar {
+	calendarOf := func(zone string, anchor int) meter.Calendar {
 		location, err := time.LoadLocation(zone)
 		if err != nil {
 			t.Fatal(err)
@@ -23,13 +23,13 @@ func testCalendar(t *testing.T, server Server) {
 		}
 		return c
 	}
-	ours := make("Europe/Berlin", 15)
+	ours := calendarOf("Europe/Berlin", 15)
 	w.must(w.CheckCalendar(t.Context(), ours))
-	w.must(w.CheckCalendar(t.Context(), make("UTC", 1))) // there is none
+	w.must(w.CheckCalendar(t.Context(), calendarOf("UTC", 1))) // there is none
 	for range 2 {
 		w.must(w.KeepCalendar(t.Context(), ours))
 	}
-	for _, other := range []meter.Calendar{make("UTC", 15), make("Europe/Berlin", 1), {}} {
+	for _, other := range []meter.Calendar{calendarOf("UTC", 15), calendarOf("Europe/Berlin", 1), {}} {
 		for _, err := range []error{w.CheckCalendar(t.Context(), other), w.KeepCalendar(t.Context(), other)} {
 			if !errors.Is(err, meterledger.ErrCalendar) {
 				t.Errorf("%v from day %d: %v", other.Zone(), other.Anchor(), err)

@@ -22,11 +22,11 @@ func testAppend(t *testing.T, server Server) {
 	ctx := t.Context()
 	rows := w.some(40)
 	w.append(rows...)
-	all := make([]meterledger.Identity, len(rows))
-	for i, r := range rows {
-		all[i] = identityOf(r)
+	all := []meterledger.Identity{{Line: "ann", Event: "none"}}
+	for _, r := range rows {
+		all = append(all, identityOf(r))
 	}
-	found, err := w.LookupDone(ctx, append(all, meterledger.Identity{Line: "ann", Event: "none"}))
+	found, err := w.LookupDone(ctx, all)
 	w.must(err)
 	if len(found) != len(rows) {
 		t.Fatalf("%d rows of %d", len(found), len(rows))

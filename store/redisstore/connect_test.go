@@ -12,7 +12,7 @@ import (
 // Whoever cannot connect is told the next step.
 func TestConnectionsThatFailSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	plain := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	plain := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing, Users: map[string]string{"parts": "~* &* +@all -multi"}})
 	secure := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing, TLS: true})
 	changed := func(dsn string, change func(u *url.URL)) string {
 		u, err := url.Parse(dsn)
@@ -27,6 +27,7 @@ func TestConnectionsThatFailSayWhatToDo(t *testing.T) {
 		"unknown host":   {changed(plain.DSN(0), func(u *url.URL) { u.Host = "nobody.invalid:6379" }), "nobody.invalid in the DSN is not known"},
 		"wrong password": {changed(plain.DSN(0), func(u *url.URL) { u.User = url.UserPassword("app", "another") }), "user or password is wrong"},
 		"no password":    {changed(plain.DSN(0), func(u *url.URL) { u.User = nil }), "asks for a password"},
+		"no rights":      {plain.UserDSN("parts", 0), "lacks a right"},
 		"no database":    {changed(plain.DSN(0), func(u *url.URL) { u.Path = "/99999" }), "no such database"},
 		"needless TLS":   {changed(plain.DSN(0), func(u *url.URL) { u.Scheme = "rediss" }), "does not speak TLS"},
 		"missing TLS":    {changed(secure.DSN(0), func(u *url.URL) { u.Scheme = "redis" }), "write rediss in place of redis"},

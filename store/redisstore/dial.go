@@ -86,6 +86,9 @@ func (d dialer) greet(ctx context.Context, address string) (g greeting, err erro
 		g.in = bufio.NewReader(g.conn)
 		err = g.enter(d.dsn)
 	}
+	if err == nil {
+		err = g.transact()
+	}
 	return g, err
 }
 

@@ -41,6 +41,17 @@ func (g greeting) enter(d DSN) error {
 	return err
 }
 
+// transact makes sure that this user may send transactions. Of one that is refused at its beginning, the commands would be run
+// all the same.
+func (g greeting) transact() error {
+	for _, command := range []string{"MULTI", "EXEC"} {
+		if _, err := g.ask(command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // replyError is an error reply.
 type replyError string
 

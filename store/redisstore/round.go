@@ -129,6 +129,10 @@ func (s *Store) sendRound(ctx context.Context, claims, finishes []*gather.Job[tu
 	if err == nil {
 		err = understandClaims(claims, finishes, all)
 	}
+	if begun, ok := rueidis.IsRedisErr(replies[0].Error()); ok {
+		doubt(store.Indeterminate(explain(begun)), claims, finishes) // the rest may have been run by itself
+		return false
+	}
 	if err != nil {
 		doubt(sent(ctx, refusal(replies, err)), claims, finishes)
 		return false

@@ -36,12 +36,9 @@ func TestOlderRedisIsAskedForNothingNew(t *testing.T) {
 	if page, err := s.List(t.Context(), store.Filter{}, "", 10); err != nil || len(page.Records) != 4 {
 		t.Errorf("%+v, %v", page, err)
 	}
-	got := calls(t, server)
-	if n := got["pexpiretime"]; n != 0 {
+	// That claims are no transactions shows in it too: those ask when what they have made expires.
+	if n := calls(t, server)["pexpiretime"]; n != 0 {
 		t.Errorf("pexpiretime was called %d times", n)
-	}
-	if n := got["exec"]; n != 2 {
-		t.Errorf("%d transactions: the two that finish are, and claims are none", n)
 	}
 }
 

@@ -170,14 +170,7 @@ func (s *Store) send(ctx context.Context, w *form.Write) error {
 	if len(w.Packed.Answer) >= largeAnswer {
 		return conclude(ctx, w, s.within(ctx, s.steps, func(c *conn) error { return s.writeOne(ctx, c, w) }))
 	}
-	switch err := s.commits.Do(ctx, w); err {
-	case gather.ErrWithdrawn:
-		return store.Unavailable(context.Cause(ctx))
-	case gather.ErrLeft:
-		return store.Indeterminate(context.Cause(ctx))
-	default:
-		return err
-	}
+	return gather.Changing(ctx, s.commits.Do(ctx, w))
 }
 
 // changed notes that a record is now another one; nil: none. What this process may soon complete is

@@ -169,14 +169,7 @@ func (s *Store) send(ctx context.Context, w *write) error {
 	if len(w.packed.answer) >= largeAnswer {
 		return s.sendAlone(ctx, w)
 	}
-	switch err := s.commits.Do(ctx, w); err {
-	case gather.ErrWithdrawn:
-		return store.Unavailable(context.Cause(ctx))
-	case gather.ErrLeft:
-		return store.Indeterminate(context.Cause(ctx))
-	default:
-		return err
-	}
+	return gather.Changing(ctx, s.commits.Do(ctx, w))
 }
 
 func (s *Store) sendAlone(ctx context.Context, w *write) error {

@@ -73,14 +73,7 @@ func (s *Store) joinRound(ctx context.Context, t *turn) error {
 	if s.rounds == nil || len(t.packed) > roundTurn {
 		return s.roundAlone(ctx, t)
 	}
-	switch err := s.rounds.Do(ctx, t); err {
-	case gather.ErrWithdrawn:
-		return store.Unavailable(context.Cause(ctx))
-	case gather.ErrLeft:
-		return store.Indeterminate(context.Cause(ctx))
-	default:
-		return err
-	}
+	return gather.Changing(ctx, s.rounds.Do(ctx, t))
 }
 
 func (s *Store) roundAlone(ctx context.Context, t *turn) error {

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/reprise-dev/reprise/store"
 )
 
 // Group collects what callers want at the same time, so that it is done together. Some workers, each on a
@@ -66,6 +68,17 @@ func (g *Group[T]) Do(ctx context.Context, work *T) error {
 		}
 		return ErrLeft
 	}
+}
+
+// Changing says what the error of [Group.Do] means for work that may change something, in the words of stores.
+func Changing(ctx context.Context, err error) error {
+	switch err {
+	case ErrWithdrawn:
+		return store.Unavailable(context.Cause(ctx))
+	case ErrLeft:
+		return store.Indeterminate(context.Cause(ctx))
+	}
+	return err
 }
 
 // take decides between a worker and a caller who withdraws. The first gets true.

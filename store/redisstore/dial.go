@@ -47,6 +47,9 @@ func (d dialer) dial(ctx context.Context, address string, _ *net.Dialer, _ *tls.
 		err = d.fits(m)
 	}
 	if err == nil {
+		err = g.transact()
+	}
+	if err == nil {
 		err = g.conn.SetDeadline(time.Time{})
 	}
 	if found, ok := errors.AsType[*suspect](err); ok {
@@ -85,9 +88,6 @@ func (d dialer) greet(ctx context.Context, address string) (g greeting, err erro
 	if err = g.conn.SetDeadline(deadline); err == nil {
 		g.in = bufio.NewReader(g.conn)
 		err = g.enter(d.dsn)
-	}
-	if err == nil {
-		err = g.transact()
 	}
 	return g, err
 }

@@ -44,12 +44,13 @@ func (g greeting) enter(d DSN) error {
 // transact makes sure that this user may send transactions. Of one that is refused at its beginning, the commands would be run
 // all the same.
 func (g greeting) transact() error {
-	for _, command := range []string{"MULTI", "EXEC"} {
-		if _, err := g.ask(command); err != nil {
-			return err
+	answers, err := g.askMany([][]string{{"MULTI"}, {"EXEC"}})
+	for _, a := range answers {
+		if a.err != "" {
+			return a.err
 		}
 	}
-	return nil
+	return err
 }
 
 // replyError is an error reply.

@@ -35,7 +35,7 @@ func TestAssess(t *testing.T) {
 		s.must(s.redis.Do(t.Context(), s.redis.B().Arbitrary(words...).Build()).Error())
 	}
 	a = s.assess()
-	if l := a.Lost; a.Verdict != Stale || l.Events != 1 || l.Individual != "37" || l.QoS != "27" || l.Shared != "0" || !l.First.Equal(*l.Last) || !a.GrantedTooMuch {
+	if l := a.Lost; a.Verdict != Stale || l.Events != 1 || l.Individual != "37" || l.QoS != "26" || l.Shared != "0" || !l.First.Equal(*l.Last) || !a.GrantedTooMuch {
 		t.Errorf("%+v", a)
 	}
 	s.must(s.Ledger.NewGeneration(t.Context(), a.Generation, "00000000000000000000000000000002", "test", "Redis was lost"))

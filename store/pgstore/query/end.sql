@@ -4,11 +4,8 @@
 WITH ended AS (
     DELETE FROM reprise.reprise_open
     WHERE head = $1 AND tail = $2 AND claimed_at = $4 AND record = $5 AND pg_try_advisory_xact_lock($3)
-    RETURNING claimed_at, awaited
-), answered AS (
-    INSERT INTO reprise.reprise_answered (head, tail, claimed_at, forget_at, record, answer)
-    SELECT $1, $2, claimed_at, reprise.reprise_instant(clock_timestamp()) + $8, $6, $7 FROM ended
-    RETURNING forget_at
+    RETURNING claimed_at, CASE WHEN awaited THEN pg_notify('reprise.changed', replace($1::text || $2::text, '-', '')) END
 )
-SELECT forget_at - $8, CASE WHEN awaited THEN pg_notify('reprise.changed', replace($1::text || $2::text, '-', '')) END
-FROM answered, ended
+INSERT INTO reprise.reprise_answered (head, tail, claimed_at, forget_at, record, answer)
+SELECT $1, $2, claimed_at, reprise.reprise_instant(clock_timestamp()) + $8, $6, $7 FROM ended
+RETURNING forget_at - $8

@@ -93,8 +93,9 @@ func (c Content) String() string {
 type Wanted struct{ Key, Type string }
 
 // Contents reads keys of one bucket at one instant. Of those of type none it is asked together whether any is there, and only then each
-// is looked at. What a key is that has not the type that is wanted is in its type alone. When a key expires is known as closely as the
-// server's time is when it was read: where the server has stood still meanwhile it is asked again.
+// is looked at. What a key is that has not the type that is wanted is in its type alone. A server older than Redis 7 does not say when a key
+// expires, but how long it stays: that is known as closely as the server's time is when it was read, and where the server has stood still
+// meanwhile it is asked again.
 func (m *Meter) Contents(ctx context.Context, wanted []Wanted) (found map[string]Content, err error) {
 	for attempt := 1; ; attempt++ {
 		found, took, err := m.contents(ctx, wanted)
@@ -107,9 +108,9 @@ func (m *Meter) Contents(ctx context.Context, wanted []Wanted) (found map[string
 // readAttempts is how often keys are read of a server that stands still all the time.
 const readAttempts = 5
 
-// contents reads once, and says how long that took by the server's clock.
+// contents reads once, and says how long that took by the clock of a server where that matters.
 func (m *Meter) contents(ctx context.Context, wanted []Wanted) (found map[string]Content, took time.Duration, err error) {
-	r := &contentReader{builder: m.client.B(), found: make(map[string]Content, len(wanted))}
+	r := &contentReader{builder: m.client.B(), found: make(map[string]Content, len(wanted)), timeLeft: m.timeLeft}
 	var absent []string
 	for _, w := range wanted {
 		if w.Type == TypeNone {
@@ -171,7 +172,8 @@ type contentReader struct {
 	builder  rueidis.Builder
 	commands rueidis.Commands
 	take     []func(rueidis.RedisMessage) error
-	now      time.Time
+	timeLeft bool      // the server is asked how long a key stays
+	now      time.Time // by the server's clock, if it was asked
 	found    map[string]Content
 }
 
@@ -187,7 +189,7 @@ func instantOf(message rueidis.RedisMessage) (time.Time, error) {
 	return time.Unix(parts[0], parts[1]*1000), nil
 }
 
-// want asks for a key: a value, and how long it stays.
+// want asks for a key: a value, and when it expires.
 func (r *contentReader) want(w Wanted) {
 	var value rueidis.Completed
 	if w.Type == TypeHash {
@@ -199,14 +201,34 @@ func (r *contentReader) want(w Wanted) {
 		r.found[w.Key], err = contentOf(w, message)
 		return err
 	})
-	r.ask(r.builder.Pttl().Key(w.Key).Build(), func(message rueidis.RedisMessage) error {
-		left, err := message.AsInt64()
-		if c := r.found[w.Key]; err == nil && left >= 0 {
-			c.Expires = r.now.Add(time.Duration(left) * time.Millisecond)
+	r.ask(askExpiry(r.builder, w.Key, r.timeLeft), func(message rueidis.RedisMessage) error {
+		at, err := expiryOf(message, r.timeLeft, r.now)
+		if c := r.found[w.Key]; err == nil && at > 0 {
+			c.Expires = time.UnixMilli(at)
 			r.found[w.Key] = c
 		}
 		return err
 	})
+}
+
+// askExpiry asks when a key expires, or how long it stays.
+func askExpiry(b rueidis.Builder, key string, timeLeft bool) rueidis.Completed {
+	if timeLeft {
+		return b.Pttl().Key(key).Build()
+	}
+	return b.Pexpiretime().Key(key).Build()
+}
+
+// expiryOf returns the answer in ms since 1970; 0 is never.
+func expiryOf(message rueidis.RedisMessage, timeLeft bool, now time.Time) (int64, error) {
+	n, err := message.AsInt64()
+	switch {
+	case err != nil || n < 0:
+		return 0, err
+	case timeLeft:
+		return now.UnixMilli() + n, nil
+	}
+	return n, nil
 }
 
 func contentOf(w Wanted, message rueidis.RedisMessage) (Content, error) {
@@ -227,22 +249,27 @@ func contentOf(w Wanted, message rueidis.RedisMessage) (Content, error) {
 }
 
 // run asks, and takes the answers. An error of a single command, such as a right that is missing, is of the whole. It returns how long the
-// server took, from before the first command to after the last.
+// server took, from before the first command to after the last, where it is asked how long keys stay.
 func (r *contentReader) run(ctx context.Context, client rueidis.Client) (took time.Duration, err error) {
-	commands := append(rueidis.Commands{r.builder.Time().Build(), r.builder.Multi().Build()}, r.commands...)
-	commands = append(commands, r.builder.Time().Build(), r.builder.Exec().Build())
-	replies := client.DoMulti(ctx, commands...)
+	commands := append(rueidis.Commands{r.builder.Multi().Build()}, r.commands...)
+	if r.timeLeft {
+		commands = append(append(rueidis.Commands{r.builder.Time().Build()}, commands...), r.builder.Time().Build())
+	}
+	replies := client.DoMulti(ctx, append(commands, r.builder.Exec().Build())...)
 	all, err := replies[len(replies)-1].ToArray()
 	if err != nil {
 		return 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
 	}
-	before, err := replies[0].ToMessage()
-	if err != nil {
-		return 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
-	}
-	began, err := instantOf(before)
-	if err == nil {
-		r.now, err = instantOf(all[len(all)-1])
+	if r.timeLeft {
+		before, failed := replies[0].ToMessage()
+		if failed != nil {
+			return 0, store.Unavailable(fmt.Errorf("read keys: %w", failed))
+		}
+		began, failed := instantOf(before)
+		if r.now, err = instantOf(all[len(all)-1]); failed != nil {
+			err = failed
+		}
+		took = r.now.Sub(began)
 	}
 	for i, take := range r.take {
 		if err == nil {
@@ -252,5 +279,5 @@ func (r *contentReader) run(ctx context.Context, client rueidis.Client) (took ti
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	return r.now.Sub(began), nil
+	return took, nil
 }

@@ -72,20 +72,20 @@ func (m *Meter) Save(ctx context.Context, key, version string) (seen, changes Sa
 	if other == "" {
 		other = key
 	}
-	replies := m.client.DoMulti(ctx, b.Multi().Build(), b.Time().Build(), b.Dump().Key(key).Build(), b.Pttl().Key(key).Build(), b.Dump().Key(other).Build(), b.Exec().Build())
+	replies := m.client.DoMulti(ctx, b.Multi().Build(), b.Time().Build(), b.Dump().Key(key).Build(), askExpiry(b, key, m.timeLeft), b.Dump().Key(other).Build(), b.Exec().Build())
 	all, err := replies[len(replies)-1].ToArray()
 	if err != nil || len(all) != 4 {
 		return seen, changes, store.Unavailable(fmt.Errorf("read %s: %w", key, err))
 	}
-	now, err := all[0].AsIntSlice()
+	now, err := instantOf(all[0])
 	if err != nil {
 		return seen, changes, store.Unavailable(err)
 	}
 	if seen.Dump, err = dumped(key, all[1]); err != nil {
 		return seen, changes, err
 	}
-	if left, err := all[2].AsInt64(); err == nil && left >= 0 {
-		seen.Expires = time.Unix(now[0], now[1]*1000).UnixMilli() + left
+	if seen.Expires, err = expiryOf(all[2], m.timeLeft, now); err != nil {
+		return seen, changes, fmt.Errorf("%s: %w: %w", key, ErrUnreadable, err)
 	}
 	changes.Dump, err = dumped(other, all[3])
 	return seen, changes, err

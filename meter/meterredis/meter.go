@@ -50,6 +50,7 @@ type Meter struct {
 	moves    moves
 	policies policyCache
 	gate     gate
+	timeLeft bool // the server says how long a key stays, and not until when
 }
 
 // New returns the meter on a store, which stays the caller's.
@@ -66,7 +67,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 		return nil, err
 	}
 	return &Meter{
-		store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
+		timeLeft: store.Older(), store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
 		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), fence: rueidis.NewLuaScript(fenceLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua), correct: rueidis.NewLuaScript(correctLua),
 	}, nil
 }

@@ -14,6 +14,9 @@ import (
 // sends nothing twice by itself. It is closed with the store.
 func (s *Store) Client() rueidis.Client { return s.client }
 
+// Older reports whether a server is older than Redis 7, and lacks what is new in it, such as PEXPIRETIME. It stays so while the store is open.
+func (s *Store) Older() bool { return s.older }
+
 // Generation returns the generation that the bucket of a tag has as far as this process knows, zero for none. An effect
 // under another one is refused.
 func (s *Store) Generation(tag string) machine.Generation {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
@@ -117,31 +118,31 @@ func (s *Store) claim(ctx context.Context, c machine.Claim, command machine.Comm
 
 // make makes a new record if there is none. It is not done if there is one, or if the key is held.
 func (s *Store) make(ctx context.Context, c machine.Claim, command machine.Command) (reply machine.Reply, done bool, err error) {
-	w := newRecord(c, command)
+	w := form.NewRecord(c, command)
 	if err := s.send(ctx, w); err != nil {
 		return reply, false, err
 	}
 	switch {
-	case w.doubt != nil:
-		reply, err = s.step(ctx, command, &doubt{cause: w.doubt})
+	case w.Doubt != nil:
+		reply, err = s.step(ctx, command, &form.Doubt{Cause: w.Doubt})
 		return reply, true, err
-	case !w.written:
+	case !w.Written:
 		return reply, false, nil
-	case w.at < w.since || w.at >= w.before:
-		_, reply = machine.Step(nil, command, w.at.Time())
+	case w.At < w.Since || w.At >= w.Before:
+		_, reply = machine.Step(nil, command, w.At.Time())
 		return reply, true, nil
 	}
-	record, reply := w.settle()
-	s.changed(w.digest, record, w.packed.record)
+	record, reply := w.Settle()
+	s.changed(w.Digest, record, w.Packed.Record)
 	return reply, true, nil
 }
 
 // complete records the answer of an execution. The record as this process remembers it decides; the
 // server writes only if that is still the record.
 func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply, error) {
-	var w *write
+	var w *form.Write
 	if known := s.memory.Get(c.Scope.Digest); known != nil {
-		w = newAnswer(known, c)
+		w = form.NewAnswer(known, c)
 	}
 	if w == nil {
 		return s.step(ctx, c, nil)
@@ -150,13 +151,13 @@ func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply
 		return machine.Reply{}, err
 	}
 	switch {
-	case w.doubt != nil:
-		return s.step(ctx, c, &doubt{previous: w.known.Record, cause: w.doubt})
-	case !w.written:
+	case w.Doubt != nil:
+		return s.step(ctx, c, &form.Doubt{Previous: w.Known.Record, Cause: w.Doubt})
+	case !w.Written:
 		return s.step(ctx, c, nil)
 	}
-	record, reply := w.settle()
-	s.changed(w.digest, record, nil)
+	record, reply := w.Settle()
+	s.changed(w.Digest, record, nil)
 	return reply, nil
 }
 
@@ -165,20 +166,20 @@ func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply
 const largeAnswer = 64 << 10
 
 // send has a write done, with others if it is small.
-func (s *Store) send(ctx context.Context, w *write) error {
-	if len(w.packed.answer) >= largeAnswer {
+func (s *Store) send(ctx context.Context, w *form.Write) error {
+	if len(w.Packed.Answer) >= largeAnswer {
 		return s.sendAlone(ctx, w)
 	}
 	return gather.Changing(ctx, s.commits.Do(ctx, w))
 }
 
-func (s *Store) sendAlone(ctx context.Context, w *write) error {
+func (s *Store) sendAlone(ctx context.Context, w *form.Write) error {
 	conn, release, err := s.acquire(ctx, s.steps)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return w.conclude(ctx, s.commitOne(ctx, conn.Conn(), w))
+	return conclude(ctx, w, s.commitOne(ctx, conn.Conn(), w))
 }
 
 // changed notes that a record is now another one; nil: none. What this process may soon complete is
@@ -192,7 +193,7 @@ func (s *Store) changed(digest machine.Digest, record *machine.Record, packed []
 	}
 	if record != nil && record.State == machine.Executing {
 		if packed == nil {
-			packed = pack(record).record
+			packed = form.Pack(record).Record
 		}
 		s.memory.Put(digest, record, packed)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
 // half is the first half of a digest, by which a group tells its records apart.
@@ -12,7 +13,7 @@ type half [16]byte
 
 // batch is a group as the arguments of reprise_commit.
 type batch struct {
-	writes map[half]*write
+	writes map[half]*form.Write
 	fresh  struct {
 		head, tail, lock, record, forget array
 		before, since                    array
@@ -29,7 +30,7 @@ type batches struct{ pool sync.Pool }
 func (p *batches) get() *batch {
 	b, ok := p.pool.Get().(*batch)
 	if !ok {
-		b = &batch{writes: map[half]*write{}}
+		b = &batch{writes: map[half]*form.Write{}}
 	}
 	for _, a := range b.arrays() {
 		a.reset()
@@ -51,35 +52,35 @@ func (b *batch) arrays() []*array {
 	}
 }
 
-func (b *batch) has(w *write) bool { return b.writes[half(w.digest[:16])] == w }
+func (b *batch) has(w *form.Write) bool { return b.writes[half(w.Digest[:16])] == w }
 
 // add adds a write, unless one of the same key is there.
-func (b *batch) add(w *write) {
-	if b.writes[half(w.digest[:16])] != nil {
+func (b *batch) add(w *form.Write) {
+	if b.writes[half(w.Digest[:16])] != nil {
 		return
 	}
-	b.writes[half(w.digest[:16])] = w
-	if w.known == nil {
+	b.writes[half(w.Digest[:16])] = w
+	if w.Known == nil {
 		f := &b.fresh
-		f.head.add(headForm(&w.digest))
-		f.tail.add(tailForm(&w.digest))
-		f.lock.add(lockForm(&w.digest))
-		f.record.add(w.packed.record)
-		f.forget.add(bigintOrNull(w.forget))
-		f.before.addBigint(int64(w.before))
-		f.since.addBigint(int64(w.since))
-		f.allBefore, f.allSince = min(f.allBefore, w.before), max(f.allSince, w.since)
+		f.head.add(headForm(&w.Digest))
+		f.tail.add(tailForm(&w.Digest))
+		f.lock.add(lockForm(&w.Digest))
+		f.record.add(w.Packed.Record)
+		f.forget.add(bigintOrNull(w.Forget))
+		f.before.addBigint(int64(w.Before))
+		f.since.addBigint(int64(w.Since))
+		f.allBefore, f.allSince = min(f.allBefore, w.Before), max(f.allSince, w.Since)
 		return
 	}
 	e := &b.ended
-	e.head.add(headForm(&w.digest))
-	e.tail.add(tailForm(&w.digest))
-	e.lock.add(lockForm(&w.digest))
-	e.claimed.addBigint(int64(w.known.Record.Claimed))
-	e.seen.add(w.known.Packed)
-	e.record.add(w.packed.record)
-	e.answer.add(w.packed.answer)
-	e.remember.addBigint(int64(w.remember))
+	e.head.add(headForm(&w.Digest))
+	e.tail.add(tailForm(&w.Digest))
+	e.lock.add(lockForm(&w.Digest))
+	e.claimed.addBigint(int64(w.Known.Record.Claimed))
+	e.seen.add(w.Known.Packed)
+	e.record.add(w.Packed.Record)
+	e.answer.add(w.Packed.Answer)
+	e.remember.addBigint(int64(w.Remember))
 }
 
 // arguments are those of reprise_commit.
@@ -102,7 +103,7 @@ func (b *batch) read(columns [][]byte) error {
 		at := machine.Instant(readBigint(kind[0]))
 		err := readUUIDs(kind[1], func(head []byte) {
 			if w := b.writes[half(head)]; w != nil {
-				w.written, w.at = true, at
+				w.Written, w.At = true, at
 			}
 		})
 		if err != nil {

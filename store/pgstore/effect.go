@@ -11,6 +11,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
@@ -143,7 +144,7 @@ func records(all []*held) []*machine.Record {
 // ending is the row that an answered action ends with. Its times are relative to the server's.
 type ending struct {
 	digest   machine.Digest
-	packed   row
+	packed   form.Row
 	remember int64
 }
 
@@ -152,7 +153,7 @@ func (s effectStatements) ending(invocation *store.Invocation, candidate int, be
 	if reply.Outcome != machine.CompletedNow {
 		return ending{}, fmt.Errorf("the action's answer cannot be recorded: %v: %s", reply.Outcome, reply.Reason)
 	}
-	return ending{invocation.Candidates[candidate].Scope.Digest, pack(next), int64(next.RememberUntil - next.Finished)}, nil
+	return ending{invocation.Candidates[candidate].Scope.Digest, form.Pack(next), int64(next.RememberUntil - next.Finished)}, nil
 }
 
 func (e *effect) finish(candidate int, begun *machine.Record, response machine.Response) (ending, error) {
@@ -167,7 +168,7 @@ func (e *effect) end(ctx context.Context, conn *pgx.Conn, h *held, end ending) (
 		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second}})
 	}
 	requests = append(requests, request{
-		e.insert, [][]byte{first, second, bigint(int64(end.packed.claimedAt)), bigint(end.remember), end.packed.record, end.packed.answer},
+		e.insert, [][]byte{first, second, bigint(int64(end.packed.ClaimedAt)), bigint(end.remember), end.packed.Record, end.packed.Answer},
 		func(columns [][]byte) error {
 			at = machine.Instant(readBigint(columns[0]) - end.remember)
 			return nil
@@ -196,7 +197,7 @@ func (e *effect) settle(ctx context.Context, candidate int, begun *machine.Recor
 		letGo(ctx, conn.Conn())
 		conn.Release()
 		if errors.Is(err, store.ErrCorrupt) {
-			return store.Effect{}, inDoubtStill(cause, err)
+			return store.Effect{}, form.InDoubtStill(cause, err)
 		}
 		if err != nil {
 			continue
@@ -207,5 +208,5 @@ func (e *effect) settle(ctx context.Context, candidate int, begun *machine.Recor
 		}
 		return store.Effect{}, store.Unavailable(fmt.Errorf("the transaction was rolled back: %w", cause))
 	}
-	return store.Effect{}, inDoubtStill(cause, context.Cause(ctx))
+	return store.Effect{}, form.InDoubtStill(cause, context.Cause(ctx))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
 func TestErrorsOfWhatWasSent(t *testing.T) {
@@ -59,11 +60,11 @@ func TestErrorsOfWhatWasSent(t *testing.T) {
 func TestErrorsOfWhatIsInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, later := range []error{store.Unavailable(errBusy), store.Corrupt(machine.Digest{1}, errMoved), context.DeadlineExceeded} {
-		err := (&doubt{cause: io.ErrUnexpectedEOF}).or(later)
+		err := (&form.Doubt{Cause: io.ErrUnexpectedEOF}).Or(later)
 		if store.Classify(err) != store.ErrIndeterminate || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), later.Error()) {
 			t.Errorf("%v", err)
 		}
-		if got := (*doubt)(nil).or(later); got != later {
+		if got := (*form.Doubt)(nil).Or(later); got != later {
 			t.Errorf("without a doubt: %v", got)
 		}
 	}

@@ -11,25 +11,10 @@ import (
 	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
-// row is a record as its table holds it; see [form.Row].
-type row struct {
-	answered  bool
-	claimedAt machine.Instant
-	forgetAt  machine.Instant // zero: never
-	record    []byte
-	answer    []byte // nil: none
-}
-
-// pack returns the row of a record.
-func pack(r *machine.Record) row {
-	packed := form.Pack(r)
-	return row{packed.Answered, packed.ClaimedAt, packed.ForgetAt, packed.Record, packed.Answer}
-}
-
 // unpack returns the record of a row. An answer that was not read is left out.
-func unpack(digest machine.Digest, packed row) (*machine.Record, error) {
-	r, err := form.Unpack(digest, form.Row{ClaimedAt: packed.claimedAt, ForgetAt: packed.forgetAt, Record: packed.record, Answer: packed.answer})
-	if err == nil && packed.answered != (r.State == machine.Completed) {
+func unpack(digest machine.Digest, packed form.Row) (*machine.Record, error) {
+	r, err := form.Unpack(digest, packed)
+	if err == nil && packed.Answered != (r.State == machine.Completed) {
 		return nil, store.Corrupt(digest, errors.New("record: in the wrong table"))
 	}
 	return r, err

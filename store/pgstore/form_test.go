@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
 // lives makes records of all states by the machine itself, at a time.
@@ -36,7 +37,7 @@ func TestRowsHoldRecords(t *testing.T) {
 	t.Parallel()
 	for _, answer := range [][]byte{nil, {}, []byte("answer"), bytes.Repeat([]byte("long"), 2000)} {
 		for name, record := range lives(newBegin(), answer, time.UnixMicro(1_900_000_000_000_000)) {
-			got, err := unpack(record.Scope.Digest, pack(record))
+			got, err := unpack(record.Scope.Digest, form.Pack(record))
 			if diff := cmp.Diff(record, got, cmp.Comparer(bytes.Equal)); err != nil || diff != "" {
 				t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 			}
@@ -49,15 +50,15 @@ func TestPackedRecordsHaveNoTimeOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	begin, earlier, later := newBegin(), time.UnixMicro(1), time.UnixMicro(1_900_000_000_123_456)
 	for name, record := range lives(begin, []byte("answer"), earlier) {
-		a, b := pack(record), pack(lives(begin, []byte("answer"), later)[name])
+		a, b := form.Pack(record), form.Pack(lives(begin, []byte("answer"), later)[name])
 		if name == "settled" {
 			continue // its settlement tells a time, and settlements are written by steps only
 		}
-		if !bytes.Equal(a.record, b.record) || !bytes.Equal(a.answer, b.answer) {
+		if !bytes.Equal(a.Record, b.Record) || !bytes.Equal(a.Answer, b.Answer) {
 			t.Errorf("%s: packed differently", name)
 		}
-		if moved := b.claimedAt - a.claimedAt; a.forgetAt != 0 && b.forgetAt-a.forgetAt != moved {
-			t.Errorf("%s: forgotten at %v and %v", name, a.forgetAt, b.forgetAt)
+		if moved := b.ClaimedAt - a.ClaimedAt; a.ForgetAt != 0 && b.ForgetAt-a.ForgetAt != moved {
+			t.Errorf("%s: forgotten at %v and %v", name, a.ForgetAt, b.ForgetAt)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
 // held is a record whose lock is held.
@@ -54,11 +55,11 @@ func (h *held) readLoaded(columns [][]byte) error {
 }
 
 // found notes the row that is there.
-func (h *held) found(row *row, awaited bool) (err error) {
+func (h *held) found(row *form.Row, awaited bool) (err error) {
 	if !h.locked {
 		return nil // it may be another one by now
 	}
-	h.stands, h.answered, h.awaited = true, row.answered, awaited
+	h.stands, h.answered, h.awaited = true, row.Answered, awaited
 	h.record, err = unpack(h.digest, *row)
 	return err
 }

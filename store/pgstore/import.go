@@ -9,6 +9,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
@@ -81,12 +82,12 @@ func (b *importing) pack(at machine.Instant) {
 			continue
 		}
 		b.outcomes[i] = 0
-		packed := pack(ofNoGeneration(r))
+		packed := form.Pack(ofNoGeneration(r))
 		b.places = append(b.places, i)
 		b.heads, b.tails = append(b.heads, head(r.Scope.Digest)), append(b.tails, tail(r.Scope.Digest))
-		b.locks, b.answered = append(b.locks, lockOf(r.Scope.Digest)), append(b.answered, packed.answered)
-		b.claimedAt, b.forgetAt = append(b.claimedAt, int64(packed.claimedAt)), append(b.forgetAt, orNull(packed.forgetAt))
-		b.packed, b.theAnswers = append(b.packed, packed.record), append(b.theAnswers, packed.answer)
+		b.locks, b.answered = append(b.locks, lockOf(r.Scope.Digest)), append(b.answered, packed.Answered)
+		b.claimedAt, b.forgetAt = append(b.claimedAt, int64(packed.ClaimedAt)), append(b.forgetAt, orNull(packed.ForgetAt))
+		b.packed, b.theAnswers = append(b.packed, packed.Record), append(b.theAnswers, packed.Answer)
 	}
 }
 
@@ -159,7 +160,7 @@ func (s *Store) compareRest(ctx context.Context, conn *pgx.Conn, batch *importin
 		if packed == nil {
 			return nil
 		}
-		there, err := unpack(r.Scope.Digest, row{answered.Bool, machine.Instant(claimedAt.Int64), machine.Instant(forgetAt.Int64), packed, answer})
+		there, err := unpack(r.Scope.Digest, form.Row{Answered: answered.Bool, ClaimedAt: machine.Instant(claimedAt.Int64), ForgetAt: machine.Instant(forgetAt.Int64), Record: packed, Answer: answer})
 		if err != nil {
 			return err
 		}

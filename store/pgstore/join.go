@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
@@ -169,15 +170,15 @@ func (j *joining) look(ctx context.Context, h *held) error {
 	var awaited bool
 	var claimedAt int64
 	var forgetAt sql.NullInt64
-	var found row
-	err := j.tx.queryRow(ctx, j.load, halves(h.digest), &awaited, &found.answered, &claimedAt, &forgetAt, &found.record, &found.answer)
+	var found form.Row
+	err := j.tx.queryRow(ctx, j.load, halves(h.digest), &awaited, &found.Answered, &claimedAt, &forgetAt, &found.Record, &found.Answer)
 	if errors.Is(err, errNoRow) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	found.claimedAt, found.forgetAt = machine.Instant(claimedAt), machine.Instant(forgetAt.Int64)
+	found.ClaimedAt, found.ForgetAt = machine.Instant(claimedAt), machine.Instant(forgetAt.Int64)
 	return h.found(&found, awaited)
 }
 
@@ -207,7 +208,7 @@ func (j *joining) claim(ctx context.Context, candidate int, begun *machine.Recor
 	}
 	j.claimed = true
 	var at int64
-	return j.tx.queryRow(ctx, j.effectStatements.claim, halves(digest, int64(begun.Claimed), pack(begun).record), &at)
+	return j.tx.queryRow(ctx, j.effectStatements.claim, halves(digest, int64(begun.Claimed), form.Pack(begun).Record), &at)
 }
 
 // withdraw leaves the key as it was, as far as the transaction still can, and returns the action's error.
@@ -232,7 +233,7 @@ func (j *joining) end(ctx context.Context, candidate int, end ending) (machine.I
 		}
 	}
 	var forgetAt int64
-	args := halves(end.digest, int64(end.packed.claimedAt), end.remember, end.packed.record, end.packed.answer)
+	args := halves(end.digest, int64(end.packed.ClaimedAt), end.remember, end.packed.Record, end.packed.Answer)
 	if err := j.tx.queryRow(ctx, j.join, args, &forgetAt); err != nil {
 		return 0, err
 	}

@@ -165,11 +165,11 @@ func (s *scan) chunk(ctx context.Context, limit int) ([]scanned, error) {
 		var first, second pgtype.UUID
 		var claimedAt int64
 		var forgetAt pgtype.Int8
-		var found row
-		if err := from.Scan(&first, &second, &found.answered, &claimedAt, &forgetAt, &found.record); err != nil {
+		var found form.Row
+		if err := from.Scan(&first, &second, &found.Answered, &claimedAt, &forgetAt, &found.Record); err != nil {
 			return scanned{}, err
 		}
-		found.claimedAt, found.forgetAt = machine.Instant(claimedAt), machine.Instant(forgetAt.Int64)
+		found.ClaimedAt, found.ForgetAt = machine.Instant(claimedAt), machine.Instant(forgetAt.Int64)
 		digest := whole(first, second)
 		record, err := unpack(digest, found)
 		if err != nil {

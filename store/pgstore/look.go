@@ -8,6 +8,7 @@ import (
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
@@ -15,7 +16,7 @@ import (
 type look struct {
 	digest machine.Digest
 	at     machine.Instant // before the snapshot
-	found  *row            // nil: none
+	found  *form.Row       // nil: none
 }
 
 // record returns what was seen.

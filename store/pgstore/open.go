@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
@@ -56,7 +57,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 
 	looks   *gather.Group[look]
-	commits *gather.Group[write]
+	commits *gather.Group[form.Write]
 	// steps and errands bound how many connections are used for what does not go through a group, so
 	// that groups never wait for one.
 	steps   chan struct{}

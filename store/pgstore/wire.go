@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
 // request is a statement of the hot path. It goes over the wire as it is: arguments and columns are in the
@@ -125,16 +126,16 @@ func readTimestamp(column []byte) machine.Instant { return epoch + machine.Insta
 var errColumns = errors.New("the server returned other columns than it was asked for")
 
 // readRow reads the columns answered, claimed_at, forget_at, record and answer; nil if there is no row.
-func readRow(columns [][]byte) (*row, error) {
+func readRow(columns [][]byte) (*form.Row, error) {
 	switch {
 	case len(columns) != 5:
 		return nil, errColumns
 	case columns[0] == nil:
 		return nil, nil
 	}
-	return &row{
-		answered: readBool(columns[0]), claimedAt: machine.Instant(readBigint(columns[1])), forgetAt: machine.Instant(readBigint(columns[2])),
-		record: bytes.Clone(columns[3]), answer: bytes.Clone(columns[4]),
+	return &form.Row{
+		Answered: readBool(columns[0]), ClaimedAt: machine.Instant(readBigint(columns[1])), ForgetAt: machine.Instant(readBigint(columns[2])),
+		Record: bytes.Clone(columns[3]), Answer: bytes.Clone(columns[4]),
 	}, nil
 }
 

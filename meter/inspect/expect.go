@@ -133,7 +133,8 @@ type expectation struct {
 }
 
 // of returns what is expected of all keys that a unit can have, apart from those that count changes and that of the unit.
-func (e *expected) of(members meterredis.Members, keys meterredis.Keys) (all []expectation) {
+func (e *expected) of(members meterredis.Members, keys meterredis.Keys) []expectation {
+	all := make([]expectation, 0, len(members.Lines)*(1+2*len(e.auditing.months)+3*len(e.auditing.days))+len(e.auditing.months))
 	for _, line := range members.Lines {
 		all = append(all, expectation{keys.LinePolicies(line), "", meterredis.Hash(fieldsOf(e.held.Policies.Lines[line].LineFields()), time.Time{})})
 		all = e.months(all, line, keys)
@@ -171,17 +172,13 @@ func (e *expected) days(all []expectation, line string, keys meterredis.Keys) []
 	owner := meter.UnitTag(line, "")
 	for _, day := range e.auditing.days {
 		key, expires := meter.DayKey{Line: line, Day: day}, e.Meter.DayExpiry(day)
-		total, apps := "", map[string]string{}
+		total := ""
 		if n := e.book.DailyTotal[key]; n > 0 {
 			total = digits(n)
 		}
+		var apps map[string]string
 		for _, app := range e.apps[key] {
-			usage := e.book.DailyApp[meter.AppKey{Line: line, Day: day, App: app}]
-			for part, n := range map[string]int64{"individual": usage.Individual, "shared": usage.Shared, "qos": usage.QoS} {
-				if n > 0 {
-					apps["app:"+app+":"+part] = digits(n)
-				}
-			}
+			apps = addApp(apps, app, e.book.DailyApp[meter.AppKey{Line: line, Day: day, App: app}])
 		}
 		all = append(all,
 			expectation{keys.DailyTotal(line, day), owner, meterredis.Text(total, expires)},
@@ -189,6 +186,19 @@ func (e *expected) days(all []expectation, line string, keys meterredis.Keys) []
 			expectation{keys.DailyShared(line, day), owner, meterredis.Hash(sharedFields(e.book.DailyShared[key]), expires)})
 	}
 	return all
+}
+
+// addApp adds the fields of an app: what is nothing has none.
+func addApp(fields map[string]string, app string, u meter.AppUsage) map[string]string {
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	for n, part := range [...]string{"individual", "shared", "qos"} {
+		if amount := [...]int64{u.Individual, u.Shared, u.QoS}[n]; amount > 0 {
+			fields["app:"+app+":"+part] = digits(amount)
+		}
+	}
+	return fields
 }
 
 func sharedFields(u meter.SharedUsage) map[string]string {
@@ -199,7 +209,10 @@ func sharedFields(u meter.SharedUsage) map[string]string {
 }
 
 func fieldsOf(fields []meter.Field) map[string]string {
-	all := map[string]string{}
+	if len(fields) == 0 {
+		return nil
+	}
+	all := make(map[string]string, len(fields))
 	for _, f := range fields {
 		all[f.Name] = f.Value
 	}

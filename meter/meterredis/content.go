@@ -110,28 +110,88 @@ const readAttempts = 5
 
 // contents reads once, and says how long that took by the clock of a server where that matters.
 func (m *Meter) contents(ctx context.Context, wanted []Wanted) (found map[string]Content, took time.Duration, err error) {
-	r := &contentReader{builder: m.client.B(), found: make(map[string]Content, len(wanted)), timeLeft: m.timeLeft}
-	var absent []string
+	found = make(map[string]Content, len(wanted))
+	there, absent := make([]Wanted, 0, len(wanted)), []string(nil)
 	for _, w := range wanted {
-		if w.Type == TypeNone {
-			absent = append(absent, w.Key)
-			r.found[w.Key] = Content{Type: TypeNone}
+		if w.Type != TypeNone {
+			there = append(there, w)
 			continue
 		}
-		r.want(w)
+		absent, found[w.Key] = append(absent, w.Key), Content{Type: TypeNone}
 	}
-	there := int64(0)
-	for part := range slices.Chunk(absent, 100) {
-		r.ask(r.builder.Exists().Key(part...).Build(), func(message rueidis.RedisMessage) error {
-			n, err := message.AsInt64()
-			there += n
-			return err
-		})
+	answers, now, took, err := m.ask(ctx, there, absent)
+	if err != nil {
+		return nil, 0, err
 	}
-	if took, err = r.run(ctx, m.client); err != nil || there == 0 {
-		return r.found, took, err
+	for n, w := range there {
+		c, err := contentOf(w, answers[2*n])
+		if err == nil {
+			c.Expires, err = expiresOf(answers[2*n+1], m.timeLeft, now)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w: %w", w.Key, ErrUnreadable, err)
+		}
+		found[w.Key] = c
 	}
-	return r.found, took, m.unexpected(ctx, absent, r.found)
+	surprises := int64(0)
+	for _, answer := range answers[2*len(there):] {
+		n, err := answer.AsInt64()
+		if err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+		surprises += n
+	}
+	if surprises == 0 {
+		return found, took, nil
+	}
+	return found, took, m.unexpected(ctx, absent, found)
+}
+
+// existsAtOnce is how many keys are asked about together.
+const existsAtOnce = 100
+
+// ask asks in one transaction for the keys that may be there, two answers each, what they hold and when they expire, and then how many of the
+// others are there. Where a server only says how long keys stay it returns the server's time, too, and how long it took from before the first
+// command to after the last.
+func (m *Meter) ask(ctx context.Context, there []Wanted, absent []string) (answers []rueidis.RedisMessage, now time.Time, took time.Duration, err error) {
+	b := m.client.B()
+	commands := make(rueidis.Commands, 0, 2*len(there)+len(absent)/existsAtOnce+5)
+	if m.timeLeft {
+		commands = append(commands, b.Time().Build())
+	}
+	commands = append(commands, b.Multi().Build())
+	for _, w := range there {
+		if w.Type == TypeHash {
+			commands = append(commands, b.Hgetall().Key(w.Key).Build(), askExpiry(b, w.Key, m.timeLeft))
+		} else {
+			commands = append(commands, b.Get().Key(w.Key).Build(), askExpiry(b, w.Key, m.timeLeft))
+		}
+	}
+	for part := range slices.Chunk(absent, existsAtOnce) {
+		commands = append(commands, b.Exists().Key(part...).Build())
+	}
+	if m.timeLeft {
+		commands = append(commands, b.Time().Build())
+	}
+	replies := m.client.DoMulti(ctx, append(commands, b.Exec().Build())...)
+	if answers, err = replies[len(replies)-1].ToArray(); err != nil {
+		return nil, now, 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
+	}
+	if !m.timeLeft {
+		return answers, now, 0, nil
+	}
+	before, err := replies[0].ToMessage()
+	if err != nil {
+		return nil, now, 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
+	}
+	began, err := instantOf(before)
+	if err == nil {
+		now, err = instantOf(answers[len(answers)-1])
+	}
+	if err != nil {
+		return nil, now, 0, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return answers[:len(answers)-1], now, now.Sub(began), nil
 }
 
 // unexpected looks at keys of which some are there that should not be. They are read after the others: whoever corrects one compares it again.
@@ -167,48 +227,12 @@ func (m *Meter) Content(ctx context.Context, key string) (Content, error) {
 	return found[key], err
 }
 
-// contentReader collects what is asked, and what is to be done with each answer.
-type contentReader struct {
-	builder  rueidis.Builder
-	commands rueidis.Commands
-	take     []func(rueidis.RedisMessage) error
-	timeLeft bool      // the server is asked how long a key stays
-	now      time.Time // by the server's clock, if it was asked
-	found    map[string]Content
-}
-
-func (r *contentReader) ask(command rueidis.Completed, take func(rueidis.RedisMessage) error) {
-	r.commands, r.take = append(r.commands, command), append(r.take, take)
-}
-
 func instantOf(message rueidis.RedisMessage) (time.Time, error) {
 	parts, err := message.AsIntSlice()
 	if err != nil || len(parts) != 2 {
 		return time.Time{}, errors.Join(err, errors.New("the server does not say what time it is"))
 	}
 	return time.Unix(parts[0], parts[1]*1000), nil
-}
-
-// want asks for a key: a value, and when it expires.
-func (r *contentReader) want(w Wanted) {
-	var value rueidis.Completed
-	if w.Type == TypeHash {
-		value = r.builder.Hgetall().Key(w.Key).Build()
-	} else {
-		value = r.builder.Get().Key(w.Key).Build()
-	}
-	r.ask(value, func(message rueidis.RedisMessage) (err error) {
-		r.found[w.Key], err = contentOf(w, message)
-		return err
-	})
-	r.ask(askExpiry(r.builder, w.Key, r.timeLeft), func(message rueidis.RedisMessage) error {
-		at, err := expiryOf(message, r.timeLeft, r.now)
-		if c := r.found[w.Key]; err == nil && at > 0 {
-			c.Expires = time.UnixMilli(at)
-			r.found[w.Key] = c
-		}
-		return err
-	})
 }
 
 // askExpiry asks when a key expires, or how long it stays.
@@ -231,6 +255,16 @@ func expiryOf(message rueidis.RedisMessage, timeLeft bool, now time.Time) (int64
 	return n, nil
 }
 
+// expiresOf returns the answer as a time, zero for never.
+func expiresOf(message rueidis.RedisMessage, timeLeft bool, now time.Time) (at time.Time, err error) {
+	n, err := expiryOf(message, timeLeft, now)
+	if err != nil || n == 0 {
+		return at, err
+	}
+	return time.UnixMilli(n), nil
+}
+
+// contentOf reads what a key holds, without its expiry.
 func contentOf(w Wanted, message rueidis.RedisMessage) (Content, error) {
 	err := message.Error()
 	switch {
@@ -246,38 +280,4 @@ func contentOf(w Wanted, message rueidis.RedisMessage) (Content, error) {
 	}
 	text, err := message.ToString()
 	return Content{Type: TypeString, Text: text}, err
-}
-
-// run asks, and takes the answers. An error of a single command, such as a right that is missing, is of the whole. It returns how long the
-// server took, from before the first command to after the last, where it is asked how long keys stay.
-func (r *contentReader) run(ctx context.Context, client rueidis.Client) (took time.Duration, err error) {
-	commands := append(rueidis.Commands{r.builder.Multi().Build()}, r.commands...)
-	if r.timeLeft {
-		commands = append(append(rueidis.Commands{r.builder.Time().Build()}, commands...), r.builder.Time().Build())
-	}
-	replies := client.DoMulti(ctx, append(commands, r.builder.Exec().Build())...)
-	all, err := replies[len(replies)-1].ToArray()
-	if err != nil {
-		return 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
-	}
-	if r.timeLeft {
-		before, failed := replies[0].ToMessage()
-		if failed != nil {
-			return 0, store.Unavailable(fmt.Errorf("read keys: %w", failed))
-		}
-		began, failed := instantOf(before)
-		if r.now, err = instantOf(all[len(all)-1]); failed != nil {
-			err = failed
-		}
-		took = r.now.Sub(began)
-	}
-	for i, take := range r.take {
-		if err == nil {
-			err = take(all[i])
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	return took, nil
 }

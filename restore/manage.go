@@ -93,8 +93,9 @@ func (r *Runner) keep(ctx context.Context, lease time.Duration, renew func(conte
 
 // steps does one step after the other until the session is over. Each looks at the session anew.
 func (r *Runner) steps(ctx context.Context, l *lead) error {
-	told := ""
+	told, idle := "", nap{}
 	for {
+		rung := r.done.heard()
 		v, err := r.sessions.Session(ctx, l.session)
 		if err == nil && v.State.Over() {
 			return nil
@@ -120,8 +121,10 @@ func (r *Runner) steps(ctx context.Context, l *lead) error {
 		case moved && err == nil:
 			told = ""
 		}
-		moved = moved && err == nil
-		if !moved && !r.wait(ctx, r.options.Poll) {
+		if moved && err == nil {
+			r.moved.ring()
+			idle.over()
+		} else if !r.nap(ctx, &idle, rung) {
 			return ctx.Err()
 		}
 	}

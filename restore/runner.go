@@ -20,7 +20,7 @@ type Options struct {
 	Workers int
 	// Lease is how long a process that does not renew is waited for, as manager and as worker; 0 is 30 s.
 	Lease time.Duration
-	// Poll is how long it waits before it looks again whether there is something to do; 0 is 250 ms.
+	// Poll is how long it waits at most before it looks again whether there is something to do; 0 is 250 ms.
 	Poll time.Duration
 	// Attempts is how often a target is tried before it is split, and one of a single unit before it is quarantined; 0 is 4.
 	Attempts int
@@ -66,11 +66,13 @@ type Runner struct {
 	sessions *Sessions
 	plan     Plan
 	options  Options
+	// What a worker of this process has done may be the last that its manager waits for, and the other way round.
+	done, moved bell
 }
 
 // New returns a runner. The caller keeps the sessions open for as long as it is used.
 func New(sessions *Sessions, plan Plan, options Options) *Runner {
-	return &Runner{sessions, plan, options.withDefaults()}
+	return &Runner{sessions: sessions, plan: plan, options: options.withDefaults()}
 }
 
 // Start begins a session. A live one that no process manages is returned instead, resumed, if it is of the same

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +16,7 @@ type worker struct {
 	*Runner
 	session int64
 	pace    pace
+	idle    atomic.Bool // it has found nothing to take: what it has under way may be the last
 }
 
 func (r *Runner) worker(session int64) *worker { return &worker{Runner: r, session: session} }
@@ -47,6 +49,9 @@ func (w *worker) run(ctx context.Context) error {
 		for b := range applied {
 			w.mark(ctx, b)
 			b.release()
+			if w.idle.Load() {
+				w.done.ring()
+			}
 		}
 		return nil
 	})
@@ -55,7 +60,9 @@ func (w *worker) run(ctx context.Context) error {
 
 // take takes batches until the session is over or the context ends.
 func (w *worker) take(ctx context.Context, taken chan<- *batch) error {
+	var idle nap
 	for ctx.Err() == nil {
+		rung := w.moved.heard()
 		c, err := w.sessions.claim(ctx, w.session, w.options.Name, w.options.Lease)
 		switch {
 		case ctx.Err() != nil || err == nil && c.session.State.Over():
@@ -65,9 +72,14 @@ func (w *worker) take(ctx context.Context, taken chan<- *batch) error {
 		case err != nil:
 			w.options.Log.Warn("nothing can be taken", "session", w.session, "error", err)
 		}
-		if err == nil && len(c.targets) > 0 {
+		nothing := err != nil || len(c.targets) == 0
+		if was := w.idle.Swap(nothing); nothing && !was {
+			w.done.ring()
+		}
+		if !nothing {
+			idle.over()
 			taken <- w.hold(ctx, c)
-		} else if !w.wait(ctx, w.options.Poll) {
+		} else if !w.nap(ctx, &idle, rung) {
 			return nil
 		}
 	}

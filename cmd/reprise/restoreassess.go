@@ -52,9 +52,12 @@ func assess(ctx context.Context, out io.Writer, at *restorePlace, asJSON bool) e
 	if err != nil || a.Verdict == inspect.Intact {
 		return err
 	}
-	code := exitDifferent
-	if a.Verdict == inspect.Unreachable {
-		code = exitUnreadable
+	code := 0
+	if a.Verdict != inspect.Unreachable && a.Verdict != inspect.Unreadable {
+		code = exitDifferent
+	}
+	if code == 0 || a.Hidden > 0 {
+		code |= exitUnreadable
 	}
 	return codeError{fmt.Errorf("this Redis is %s", a.Verdict), code}
 }
@@ -99,6 +102,8 @@ func nextOf(a inspect.Assessment) string {
 		return "nothing is to be restored"
 	case inspect.Unreachable:
 		return "start Redis, or put right how it is reached; a restore waits for it"
+	case inspect.Unreadable:
+		return "see why it cannot be read, such as a right that its user lacks, and assess it again; what it holds nobody knows"
 	}
 	return fmt.Sprintf("`reprise restore start` closes the gate, writes %d units from SQL, verifies them and opens the gate", a.Units)
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -21,7 +23,7 @@ const (
 	Partial     = "partial" // some of its buckets are
 	Empty       = "empty"
 	Unreachable = "unreachable"
-	Unreadable  = "unreadable"
+	Unreadable  = "unreadable" // nothing is found to be wrong, and not all of it could be read
 )
 
 // Assessment says what Redis is worth, and what is lost.
@@ -45,6 +47,8 @@ type Assessment struct {
 	// events are in the durable inbox.
 	Unrecorded int64 `json:"unrecorded"`
 	Waiting    int64 `json:"waiting"`
+	// Hidden is how many units could not be read: nothing is known of what they hold.
+	Hidden int64 `json:"hidden"`
 	// Differences are those that were found, if Redis has the generation that SQL believes.
 	Differences []string `json:"differences,omitempty"`
 }
@@ -118,15 +122,26 @@ func (i *Inspector) compared(ctx context.Context, now time.Time, patience time.D
 	report, err := i.Audit(ctx, now, patience)
 	if err != nil {
 		a.Verdict, a.Detail = Unreadable, err.Error()
-		return nil
+		return ctx.Err()
 	}
 	for _, d := range report.Differences {
 		a.Differences = append(a.Differences, d.String())
 	}
-	a.Unrecorded = report.Ahead
-	a.Verdict, a.Detail = Intact, fmt.Sprintf("%d units are as SQL says, and %d were under way", report.Units-len(report.Unflushed), len(report.Unflushed))
-	if len(report.Differences) > 0 {
-		a.Verdict, a.Detail = Stale, fmt.Sprintf("%d differences in %d units", len(report.Differences), report.Units)
+	a.Unrecorded, a.Hidden = report.Ahead, int64(len(report.Unreadable))
+	hidden := ""
+	for _, tag := range slices.Sorted(maps.Keys(report.Unreadable))[:min(a.Hidden, 1)] {
+		hidden = fmt.Sprintf("%d units cannot be read, such as %s: %s", a.Hidden, tag, report.Unreadable[tag])
+	}
+	switch different := len(report.Differences); {
+	case different > 0:
+		a.Verdict, a.Detail = Stale, fmt.Sprintf("%d differences in %d units", different, report.Units)
+		if hidden != "" {
+			a.Detail += "; " + hidden
+		}
+	case hidden != "":
+		a.Verdict, a.Detail = Unreadable, hidden
+	default:
+		a.Verdict, a.Detail = Intact, fmt.Sprintf("%d units are as SQL says, and %d were under way", report.Units-len(report.Unflushed), len(report.Unflushed))
 	}
 	if len(report.Behind) == 0 {
 		return nil

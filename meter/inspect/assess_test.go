@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -46,5 +47,26 @@ func TestAssess(t *testing.T) {
 	gone := &Inspector{Ledger: s.Ledger, Horizon: s.Horizon, Unopened: meterledger.ErrUnknown}
 	if a, err := gone.Assess(t.Context(), time.Now(), 0); err != nil || a.Verdict != Unreachable || a.Keys[0].Redis != -1 || a.Keys[0].Expected != 2 {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A Redis that does not give out what it holds is not called intact.
+func TestAssessSaysWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Users: map[string]string{"blind": "~* &* +@all -@admin +role -pexpiretime"}})
+	s := newSite(t, server.DSN(1))
+	all := s.Meter
+	blind, err := meterredis.Open(t.Context(), server.UserDSN("blind", 1), meterredis.Options{Horizon: s.Horizon}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { s.must(blind.Close()) }()
+	s.Meter = blind
+	if a := s.assess(); a.Verdict != Unreadable || a.Hidden != 2 || !strings.Contains(a.Detail, "pexpiretime") {
+		t.Errorf("%+v", a)
+	}
+	s.Meter = all
+	if a := s.assess(); a.Verdict != Intact || a.Hidden != 0 {
+		t.Errorf("%+v", a)
 	}
 }

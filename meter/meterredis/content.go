@@ -175,7 +175,7 @@ func (m *Meter) ask(ctx context.Context, there []Wanted, absent []string) (answe
 	}
 	replies := m.client.DoMulti(ctx, append(commands, b.Exec().Build())...)
 	if answers, err = replies[len(replies)-1].ToArray(); err != nil {
-		return nil, now, 0, store.Unavailable(fmt.Errorf("read keys: %w", err))
+		return nil, now, 0, refused(replies, err)
 	}
 	if !m.timeLeft {
 		return answers, now, 0, nil
@@ -192,6 +192,21 @@ func (m *Meter) ask(ctx context.Context, there []Wanted, absent []string) (answe
 		return nil, now, 0, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return answers[:len(answers)-1], now, now.Sub(began), nil
+}
+
+// refused is the error of a transaction that was not done: what was said of the first command that was refused says more than the end. A
+// right that is missing does not come back by itself.
+func refused(replies []rueidis.RedisResult, err error) error {
+	for _, r := range replies[:len(replies)-1] {
+		if cause := r.Error(); cause != nil {
+			err = cause
+			break
+		}
+	}
+	if strings.HasPrefix(err.Error(), "NOPERM") {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return store.Unavailable(fmt.Errorf("read keys: %w", err))
 }
 
 // unexpected looks at keys of which some are there that should not be. They are read after the others: whoever corrects one compares it again.

@@ -9,9 +9,9 @@
 -- pg_try_advisory_xact_lock of the digest's first eight bytes as a signed big-endian number. What is read
 -- in a later statement of a READ COMMITTED transaction is therefore the latest, in both tables.
 --
--- A digest has 32 bytes and is kept as two halves, because a uuid compares faster than a bytea. The indexes
--- have the first half and four bytes of a hash of the second, which no two digests ever have in common, and
--- are a fifth smaller for it. For people:
+-- A digest has 32 bytes and is kept as two halves, because a uuid compares faster than a bytea. The indexes have both as they are: a
+-- hash of the second half would make them a fifth smaller, and an expression in an index is prepared anew by every statement, which costs a
+-- lone caller three percent of its time. For people:
 --   SELECT * FROM reprise_answered WHERE head = '<first 32 hex digits>' AND tail = '<last 32>';
 --
 -- Instants are microseconds since 1970-01-01 UTC. The packed record holds its times relative to the
@@ -34,7 +34,7 @@ CREATE TABLE reprise_open (
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0
 );
 
-CREATE UNIQUE INDEX reprise_open_digest ON reprise_open (head, uuid_hash(tail));
+CREATE UNIQUE INDEX reprise_open_digest ON reprise_open (head, tail);
 
 CREATE INDEX reprise_open_due ON reprise_open (forget_at) WHERE forget_at IS NOT NULL;
 
@@ -48,7 +48,7 @@ CREATE TABLE reprise_answered (
     answer     bytea  NOT NULL
 );
 
-CREATE UNIQUE INDEX reprise_answered_digest ON reprise_answered (head, uuid_hash(tail));
+CREATE UNIQUE INDEX reprise_answered_digest ON reprise_answered (head, tail);
 
 -- For purging. Answers of the same minute share an entry, which is a third of the size.
 CREATE INDEX reprise_answered_due ON reprise_answered ((forget_at >> 26));

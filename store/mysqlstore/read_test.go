@@ -130,6 +130,7 @@ func TestAPurgeDelaysNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer rows.Close()
 	var keys []machine.Digest
 	for rows.Next() {
 		var digest []byte

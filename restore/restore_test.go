@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -32,6 +33,21 @@ func testRestore(t *testing.T, s server) {
 			t.Errorf("%+v", one)
 		}
 	}
+}
+
+// Within a process nobody waits until it is time to look again.
+func testHearsItself(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p := newToy("toy", 50, 4)
+	o := options("one")
+	o.Poll = time.Hour
+	r := New(w.sessions(), p, o)
+	w.start(r)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // before anybody looks by itself
+	defer cancel()
+	v, err := r.Work(ctx)
+	w.must(err)
+	w.restored(p, v)
 }
 
 // Three processes share a session: nothing is done twice, and each does something.

@@ -66,6 +66,7 @@ func suite(t *testing.T, s server) {
 		"time of failure":        testTimeOfFailure,
 		"already complete":       testAlreadyComplete,
 		"pause":                  testPause,
+		"hears itself":           testHearsItself,
 		"pace":                   testPace,
 		"cancel":                 testCancel,
 		"cancel without target":  testCancelWithoutTarget,

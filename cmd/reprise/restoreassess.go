@@ -52,14 +52,18 @@ func assess(ctx context.Context, out io.Writer, at *restorePlace, asJSON bool) e
 	if err != nil || a.Verdict == inspect.Intact {
 		return err
 	}
-	code := 0
-	if a.Verdict != inspect.Unreachable && a.Verdict != inspect.Unreadable {
-		code = exitDifferent
+	return codeError{fmt.Errorf("this Redis is %s", a.Verdict), worthExit(a)}
+}
+
+// worthExit is the exit code of what is not intact.
+func worthExit(a inspect.Assessment) int {
+	switch {
+	case a.Verdict == inspect.Unreachable || a.Verdict == inspect.Unreadable:
+		return exitUnreadable
+	case a.Hidden > 0:
+		return exitDifferent | exitUnreadable
 	}
-	if code == 0 || a.Hidden > 0 {
-		code |= exitUnreadable
-	}
-	return codeError{fmt.Errorf("this Redis is %s", a.Verdict), code}
+	return exitDifferent
 }
 
 func printAssessment(out io.Writer, a inspect.Assessment) {

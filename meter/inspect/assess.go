@@ -128,20 +128,16 @@ func (i *Inspector) compared(ctx context.Context, now time.Time, patience time.D
 		a.Differences = append(a.Differences, d.String())
 	}
 	a.Unrecorded, a.Hidden = report.Ahead, int64(len(report.Unreadable))
-	hidden := ""
-	for _, tag := range slices.Sorted(maps.Keys(report.Unreadable))[:min(a.Hidden, 1)] {
-		hidden = fmt.Sprintf("%d units cannot be read, such as %s: %s", a.Hidden, tag, report.Unreadable[tag])
+	a.Verdict, a.Detail = Intact, fmt.Sprintf("%d units are as SQL says, and %d were under way", report.Units-len(report.Unflushed), len(report.Unflushed))
+	if tags := slices.Sorted(maps.Keys(report.Unreadable)); len(tags) > 0 {
+		a.Verdict, a.Detail = Unreadable, fmt.Sprintf("%d units cannot be read, such as %s: %s", len(tags), tags[0], report.Unreadable[tags[0]])
 	}
-	switch different := len(report.Differences); {
-	case different > 0:
-		a.Verdict, a.Detail = Stale, fmt.Sprintf("%d differences in %d units", different, report.Units)
-		if hidden != "" {
-			a.Detail += "; " + hidden
+	if different := len(report.Differences); different > 0 {
+		detail := fmt.Sprintf("%d differences in %d units", different, report.Units)
+		if a.Hidden > 0 {
+			detail += "; " + a.Detail
 		}
-	case hidden != "":
-		a.Verdict, a.Detail = Unreadable, hidden
-	default:
-		a.Verdict, a.Detail = Intact, fmt.Sprintf("%d units are as SQL says, and %d were under way", report.Units-len(report.Unflushed), len(report.Unflushed))
+		a.Verdict, a.Detail = Stale, detail
 	}
 	if len(report.Behind) == 0 {
 		return nil

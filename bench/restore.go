@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -50,6 +51,7 @@ func benchRestore(ctx context.Context, s settings, t *table) error {
 
 // onRestore starts a plant with so many lines for some work.
 func onRestore(ctx context.Context, lines int, work func(*restorePlant) error) (err error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as `reprise restore` has it
 	p := &restorePlant{host: &host{ctx: ctx}, lines: lines}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err := p.start(ctx); err != nil {

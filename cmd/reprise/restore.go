@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -182,11 +183,21 @@ func (r *restoring) looking(work func(cmd *cobra.Command, at *restorePlace) erro
 
 func (r *restoring) with(changes bool, work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
+		collectLess()
 		at, err := r.open(cmd.Context(), changes)
 		if err != nil {
 			return err
 		}
 		return errors.Join(work(cmd, at), at.close())
+	}
+}
+
+// collectLess gives the collector fewer occasions, unless GOGC is set: what a restore holds is little, and what it reads and throws away is all
+// of the ledger. A fifth of its processor time, measured with 20,000 lines, is saved for some tens of megabytes.
+func collectLess() {
+	const usual = 100
+	if was := debug.SetGCPercent(4 * usual); was != usual {
+		debug.SetGCPercent(was)
 	}
 }
 

@@ -109,8 +109,9 @@ func (m *Meter) AddPhase(ctx context.Context, unit Members, h *Hydration, phase 
 type writing struct {
 	names  names
 	unit   unit
-	keys   []string
-	args   []string
+	keys   []string // that are to hold something
+	args   []string // what
+	none   []string // keys that are not to be there, or not as they are
 	fields []string // of the unit itself
 	adding bool     // to what the phase before has left: what is not to be there is not there
 }
@@ -126,7 +127,10 @@ func (m *Meter) writing(members Members) *writing {
 // add says what is to be in a key: nothing, a text, or names of fields and their values. All of it is in SQL, so it may expire when
 // its time has come; the zero time is never.
 func (w *writing) add(key string, expires time.Time, content ...string) {
-	if w.adding && len(content) == 0 {
+	if len(content) == 0 {
+		if !w.adding {
+			w.none = append(w.none, key)
+		}
 		return
 	}
 	w.keys = append(w.keys, key)
@@ -136,7 +140,7 @@ func (w *writing) add(key string, expires time.Time, content ...string) {
 // replace is add for a key that may have fields which are not to be there any more.
 func (w *writing) replace(key string, content ...string) {
 	if w.adding {
-		w.keys, w.args = append(w.keys, key), append(w.args, "0", "0")
+		w.none = append(w.none, key)
 	}
 	w.add(key, time.Time{}, content...)
 }
@@ -245,14 +249,13 @@ func (m *Meter) write(ctx context.Context, w *writing, h *Hydration, members Mem
 	if o.whole {
 		whole = "1"
 	}
-	keys := append([]string{
+	keys := slices.Concat([]string{
 		m.names.unit(w.unit), m.names.policy(w.unit.bucket, meter.Gate), m.store.GenerationKey(w.unit.tag), m.names.fence(w.unit.bucket),
-	}, w.keys...)
-	args := append([]string{
+	}, w.keys, w.none)
+	args := slices.Concat([]string{
 		rueidis.BinaryString(g[:]), string(m.generationOf(w.unit)), number(int64(o.phase)), last, number(h.since.UnixMilli()), o.epoch,
-		whole, linesDigest(members.Lines), strconv.Itoa(len(opened)),
-	}, opened...)
-	args = append(append(args, w.args...), w.fields...)
+		whole, linesDigest(members.Lines), strconv.Itoa(len(w.keys)), strconv.Itoa(len(opened)),
+	}, opened, w.args, w.fields)
 	n, err := m.unit.Exec(ctx, m.client, keys, args).AsInt64()
 	switch {
 	case err != nil:

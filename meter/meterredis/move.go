@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -70,9 +71,9 @@ func (m *Meter) Arrive(ctx context.Context, line, family string, h *Hydration) e
 		create = "make"
 		m.family(w, family, h)
 	}
-	keys := append([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys...)
-	args := append([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, strconv.Itoa(len(opened))}, opened...)
-	args = append(append(args, w.args...), w.fields...)
+	keys := slices.Concat([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys, w.none)
+	args := slices.Concat([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, strconv.Itoa(len(opened))}, opened,
+		[]string{strconv.Itoa(len(w.keys))}, w.args, w.fields)
 	n, err := m.moves.arrive.Exec(ctx, m.client, keys, args).AsInt64()
 	if err == nil && n == 0 {
 		return &meter.Refusal{Reason: meter.UnitNotHydrated, Detail: fmt.Sprintf("the unit %s is not complete: hydrate or restore it, then move the line again", u.tag)}

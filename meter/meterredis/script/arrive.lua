@@ -1,10 +1,11 @@
 -- Writes the keys of a line into a unit that it moves to, whatever was there.
 --
--- KEYS  1 unit   2 generation of the bucket   then those of the line, and of a unit that is made what else it has
+-- KEYS  1 unit   2 generation of the bucket   then those of the line, and of a unit that is made what else it has: first those that are to
+--       hold something, then those that are not to be there
 -- ARGV  1 generation as bytes   2 generation as text   3 since, in ms since 1970   4 make, if the unit may be made   5 how many
---       months are open then, and their fields   then, for each of the other keys, how many words are for it, when it expires in ms
---       since 1970 or 0 for never, and the words: none if it is not to be there, a text, or names of fields with values   then fields
---       of the unit, with values
+--       months are open then, and their fields   then how many keys are to hold something, and for each of those how many words are for
+--       it, when it expires in ms since 1970 or 0 for never, and the words: a text, or names of fields with values   then fields of the
+--       unit, with values
 -- Reply 1  done
 --       0  the unit is not complete in this generation
 --      -3  the bucket has another generation, or none
@@ -27,16 +28,18 @@ end
 if tonumber(unit[3] or '0') < tonumber(ARGV[3]) then
 	redis.call('HSET', KEYS[1], 'since', ARGV[3])
 end
-local at = 6 + months
 for i = 3, #KEYS do
-	local words = tonumber(ARGV[at])
 	redis.call('DEL', KEYS[i])
+end
+local at = 7 + months
+for i = 3, 2 + ARGV[at - 1] do
+	local words = tonumber(ARGV[at])
 	if words == 1 then
 		redis.call('SET', KEYS[i], ARGV[at + 2])
-	elseif words > 1 then
+	else
 		redis.call('HSET', KEYS[i], unpack(ARGV, at + 2, at + words + 1))
 	end
-	if words > 0 and ARGV[at + 1] ~= '0' then
+	if ARGV[at + 1] ~= '0' then
 		redis.call('PEXPIREAT', KEYS[i], ARGV[at + 1])
 	end
 	at = at + words + 2

@@ -1,6 +1,7 @@
 -- Writes keys of a unit as they are to be, whatever was there, and then the unit itself.
 --
--- KEYS  1 unit   2 policy 8   3 generation of the bucket   4 fence of the bucket   then the others
+-- KEYS  1 unit   2 policy 8   3 generation of the bucket   4 fence of the bucket   then those that are to hold something   then those that
+--       are not to be there, or not as they are: one that is to hold something too holds nothing else afterwards
 -- ARGV  1 generation as bytes   2 generation as text   3 phase   4 whether it is the last phase, 1 or 0   5 since, in ms since 1970
 --       6 epoch, empty for a write that no fence is asked about   7 whether all keys of the unit are written, 1 or 0: those that the phase before
 --       has left stay   8 digest of the unit's lines   9 how many months are open, and their fields   then, for each of the other keys,
@@ -30,25 +31,20 @@ end
 if ARGV[7] == '0' and (phase ~= ARGV[3] - 1 or unit[3] ~= ARGV[8]) then
 	return -4
 end
-if ARGV[7] == '1' then
-	for i = 5, #KEYS, 1000 do -- what Lua can take apart at once is limited
-		call('DEL', unpack(KEYS, i, math.min(i + 999, #KEYS)))
-	end
+local last = 4 + ARGV[9]
+for i = ARGV[7] == '1' and 5 or last + 1, #KEYS, 1000 do -- what Lua can take apart at once is limited
+	call('DEL', unpack(KEYS, i, math.min(i + 999, #KEYS)))
 end
 local fields = {'generation', ARGV[2], 'phase', ARGV[3], 'open', ARGV[4], 'since', ARGV[5]}
-local at = 9
+local at = 10
 for i = 1, ARGV[at] do
 	fields[#fields + 1] = ARGV[at + i]
 	fields[#fields + 1] = '1'
 end
 at = at + ARGV[at] + 1
-for i = 5, #KEYS do
+for i = 5, last do
 	local words, expires = tonumber(ARGV[at]), ARGV[at + 1]
-	if words == 0 then
-		if ARGV[7] == '0' then
-			call('DEL', KEYS[i])
-		end
-	elseif words > 1 then -- of a hash that is there no field goes away
+	if words > 1 then -- of a hash that is there no field goes away
 		call('HSET', KEYS[i], unpack(ARGV, at + 2, at + words + 1))
 		if expires ~= '0' then
 			call('PEXPIREAT', KEYS[i], expires)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/flow"
+	"github.com/reprise-dev/reprise/internal/redact"
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -39,7 +40,7 @@ type Outcome struct {
 	Digest machine.Digest
 }
 
-// Reasons that the guard gives for a record without an answer.
+// Reasons that the guard gives for a record without an answer. After the first and the last of them stands what the action said.
 const (
 	reasonNoEffect = "no effect"
 	reasonNotRun   = "not run"
@@ -136,11 +137,12 @@ func (r *Run) classify(response Response, cause error, reason string) flow.Resul
 	if response.Codec != "" || response.Data != nil {
 		r.response = r.kept(response)
 	}
+	r.harmless = reason == "" && isNoEffect(cause)
 	switch {
 	case reason != "":
 		r.reason = reason
-	case isNoEffect(cause):
-		r.reason = reasonNoEffect
+	case r.harmless:
+		r.reason = r.call.scrub(reasonNoEffect + ": " + cause.Error())
 		return flow.NoEffect
 	default:
 		r.reason = r.call.scrub(reasonError + ": " + cause.Error())
@@ -181,8 +183,8 @@ func (r *Run) record(ctx context.Context, result flow.Result, response Response,
 
 // scrub takes the raw key and principal out of a text that is to be stored.
 func (c *Call) scrub(text string) string {
-	text = strings.ReplaceAll(text, c.Key, "[key]")
-	text = strings.ReplaceAll(text, c.Principal, "[principal]")
+	text = redact.Replace(text, c.Key, "[key]")
+	text = redact.Replace(text, c.Principal, "[principal]")
 	return strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
 }
 

@@ -152,6 +152,9 @@ func TestNoEffectMayBeTriedAgain(t *testing.T) {
 	if !errors.Is(err, reprise.ErrNoEffect) || !errors.Is(err, errAction) || string(outcome.Response.Data) != "busy" || !outcome.Recorded {
 		t.Fatalf("%+v, %v", outcome, err)
 	}
+	if record := bench.Record(t, outcome.Digest); record.Reason != "no effect: "+errAction.Error() {
+		t.Errorf("the reason is kept as %q", record.Reason)
+	}
 	again, err := bench.Guard.Do(t.Context(), order("k"), counted(&runs))
 	if err != nil || !again.Ran || again.Attempt != 2 {
 		t.Fatalf("again: %+v, %v", again, err)

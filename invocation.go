@@ -33,6 +33,7 @@ type invocation struct {
 	// What the action came to, for the command that records it.
 	response machine.Response
 	reason   string
+	harmless bool // it is known to have had no effect
 }
 
 func (v *invocation) now() time.Duration {
@@ -146,7 +147,7 @@ func (v *invocation) command(d flow.Directive) machine.Command {
 	case flow.Complete:
 		return v.Complete(hold, v.response)
 	case flow.Fail:
-		return v.Fail(hold, v.reason == reasonNoEffect, v.reason, v.response)
+		return v.Fail(hold, v.harmless, v.reason, v.response)
 	case flow.Withdraw:
 		return v.Fail(hold, true, reasonNotRun, machine.Response{})
 	case flow.Release:

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/reprise-dev/reprise/internal/redact"
 )
 
 // Servers echo keys in their answers, and some who sent them. What is recorded must not hold that, so such
@@ -60,7 +62,7 @@ func (p *private) compare(name string, values []string) (found resemblance) {
 			switch {
 			case value == sent, value == credentials, key == p.key:
 				return echoes
-			case indexWord(value, sent) >= 0, indexWord(value, credentials) >= 0, indexWord(value, p.key) >= 0:
+			case redact.Index(value, sent) >= 0, redact.Index(value, credentials) >= 0, redact.Index(value, p.key) >= 0:
 				found = holds
 			}
 		}
@@ -72,36 +74,8 @@ func (p *private) compare(name string, values []string) (found resemblance) {
 func (p *private) scrub(text string) string {
 	for i, name := range p.names {
 		for _, sent := range p.lines[i] {
-			label := "[" + name + "]"
-			for from := 0; ; {
-				at := indexWord(text[from:], sent)
-				if at < 0 {
-					break
-				}
-				text = text[:from+at] + label + text[from+at+len(sent):]
-				from += at + len(label)
-			}
+			text = redact.Replace(text, sent, "["+name+"]")
 		}
 	}
 	return text
-}
-
-// indexWord returns where a word stands in a text by itself, or -1. The name 7 does not stand in 17.
-func indexWord(text, word string) int {
-	for from := 0; word != ""; {
-		at := strings.Index(text[from:], word)
-		if at < 0 {
-			break
-		}
-		start, end := from+at, from+at+len(word)
-		if (start == 0 || !alphanumeric(text[start-1])) && (end == len(text) || !alphanumeric(text[end])) {
-			return start
-		}
-		from = start + 1
-	}
-	return -1
-}
-
-func alphanumeric(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }

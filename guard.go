@@ -143,6 +143,11 @@ func (g *Guard) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
+		select {
+		case <-done: // both at once
+			return nil
+		default:
+		}
 		return &Error{Kind: ErrUnavailable, Detail: "calls or recordings were still under way at close; keys that are not recorded become unknown when their leases end", Cause: context.Cause(ctx)}
 	}
 }

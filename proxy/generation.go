@@ -90,14 +90,21 @@ func (g *generation) retire(ctx context.Context) error {
 	select {
 	case <-empty:
 	case <-ctx.Done():
-		errs = append(errs, fmt.Errorf("requests were cut off: %w", context.Cause(ctx)))
-		g.upstream.cut(errStopping)
+	}
+	if ctx.Err() != nil { // what is over now is recorded all the same
+		cause := context.Cause(ctx)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		select {
 		case <-empty:
-		case <-ctx.Done():
+		default:
+			errs = append(errs, fmt.Errorf("requests were cut off: %w", cause))
+			g.upstream.cut(errStopping)
+			select {
+			case <-empty:
+			case <-ctx.Done():
+			}
 		}
 	}
 	for _, r := range g.routes {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -41,7 +43,7 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 	for is, meant := range config.Misspelt(p.Environ) {
 		log.Warn("a variable has no meaning here", "variable", is, "meant", meant)
 	}
-	s, err := startService(ctx, c, flags, log)
+	s, err := startUnlessStopped(ctx, c, flags, log, signals)
 	if err != nil {
 		return err
 	}
@@ -57,6 +59,27 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 			return s.stop("the program is to end", signals)
 		case err := <-s.failed:
 			return errors.Join(err, s.stop("the listener failed", signals))
+		}
+	}
+}
+
+// startUnlessStopped starts the service. A signal to stop ends that, also where a store does not answer.
+func startUnlessStopped(ctx context.Context, c *config.Config, flags *configFlags, log *slog.Logger, signals <-chan os.Signal) (s *service, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		s, err = startService(ctx, c, flags, log)
+	}()
+	for {
+		select {
+		case <-started:
+			return s, err
+		case sig := <-signals:
+			if sig != syscall.SIGHUP { // there is nothing to reload yet
+				cancel(fmt.Errorf("stopped by %v before it had started", sig))
+			}
 		}
 	}
 }

@@ -72,6 +72,7 @@ func (c *recorder) send(recorded bool) {
 	if !recorded {
 		header.Set(HeaderRecorded, "false")
 	}
+	c.options.leaveUntyped(header)
 	body := c.body.Bytes()
 	if c.declared < 0 && !c.bodyless && bodyAllowed(c.status) && !c.trails() {
 		header["Content-Length"] = []string{strconv.Itoa(len(body))}
@@ -81,6 +82,13 @@ func (c *recorder) send(recorded bool) {
 		_, _ = c.out.Write(body) // a client that is gone does not change what was recorded
 	}
 	c.sendTrailers()
+}
+
+// leaveUntyped keeps net/http from guessing the type of an upstream's answer that has none.
+func (o *Options) leaveUntyped(header http.Header) {
+	if _, typed := header["Content-Type"]; o.Upstream && !typed {
+		header["Content-Type"] = nil
+	}
 }
 
 // trails reports whether the handler's answer has trailers, so that it cannot have a length.
@@ -139,6 +147,7 @@ func (x *exchange) replay(outcome reprise.Outcome) error {
 		}
 		header[name] = values
 	}
+	x.middleware.options.leaveUntyped(header)
 	header[HeaderReplayed] = []string{"true"}
 	if !outcome.StoredAt.IsZero() {
 		header[HeaderStoredAt] = []string{outcome.StoredAt.UTC().Format(time.RFC3339)}

@@ -153,8 +153,16 @@ func (m *Middleware) release(s *workspace) {
 
 // MethodAndPath is the default name of an operation: "POST /orders/7". A name that would be too long to
 // record ends with a digest of the whole.
-func MethodAndPath(r *http.Request) string {
-	name := r.Method + " " + r.URL.EscapedPath()
+func MethodAndPath(r *http.Request) string { return methodHostAndPath(r, "") }
+
+// MethodHostAndPath is [MethodAndPath] with a host in front of the path: "POST a.example/orders/7". It is for handlers of which each
+// serves one host of several, where the same path is another operation.
+func MethodHostAndPath(host string) func(*http.Request) string {
+	return func(r *http.Request) string { return methodHostAndPath(r, host) }
+}
+
+func methodHostAndPath(r *http.Request, host string) string {
+	name := r.Method + " " + host + r.URL.EscapedPath()
 	if len(name) <= machine.MaxOperationName {
 		return name
 	}

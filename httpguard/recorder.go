@@ -102,7 +102,10 @@ func (c *recorder) freeze(status int) {
 		if header.Get(HeaderNoEffect) == "true" && c.reported == 0 {
 			c.reported, c.why = NoEffect, HeaderNoEffect
 		}
-		header.Del(HeaderNoEffect)
+		// What another guard behind this one says of its own record would be taken for this one's.
+		for _, name := range ownHeaders {
+			header.Del(name)
+		}
 	}
 }
 
@@ -124,9 +127,10 @@ func (c *recorder) Write(p []byte) (int, error) {
 	if !bodyAllowed(c.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
-	if c.written += int64(len(p)); c.declared >= 0 && c.written > c.declared {
-		return 0, http.ErrContentLength
+	if c.declared >= 0 && c.written+int64(len(p)) > c.declared {
+		return 0, http.ErrContentLength // and none of it counts, as with net/http
 	}
+	c.written += int64(len(p))
 	if c.bodyless {
 		return len(p), nil
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reprise-dev/reprise/httpguard"
@@ -71,13 +74,14 @@ func (u *upstream) close() {
 // plain returns the handler of requests that are not guarded. They pass as they are, both ways, and as
 // long as they take.
 func (u *upstream) plain() http.Handler {
-	harmless := u.proxy(u.shared)
+	harmless := u.proxy(telling{u.shared})
 	once := u.proxy(u.sender(0))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if held, ok := r.Body.(*pausedBody); ok {
 			r = r.WithContext(r.Context())
 			r.Body = held.ReadCloser
 		}
+		w.Header()["Content-Type"] = nil // net/http would guess one for an answer without
 		if safe(r.Method) {
 			harmless.ServeHTTP(w, r)
 		} else {
@@ -94,14 +98,26 @@ func (u *upstream) proxy(transport http.RoundTripper) *httputil.ReverseProxy {
 		Rewrite:    u.rewrite,
 		Transport:  transport,
 		BufferPool: u.buffers,
-		ErrorLog:   slog.NewLogLogger(u.log.Handler(), slog.LevelDebug),
+		ModifyResponse: func(r *http.Response) error {
+			r.Header.Del(httpguard.HeaderNoEffect) // it is for the guard
+			return usable(r)
+		},
+		ErrorLog: slog.NewLogLogger(u.log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() == nil { // else the client is gone
 				u.log.Warn("no answer from the upstream", "method", r.Method, "error", err)
 			}
-			httpguard.WriteProblem(w, unanswered(mayHaveArrived(err)))
+			httpguard.WriteProblem(w, unanswered(r.Method, mayHaveArrived(err)))
 		},
 	}
+}
+
+// usable refuses an answer that cannot be passed on.
+func usable(r *http.Response) error {
+	if r.StatusCode < 100 {
+		return fmt.Errorf("the upstream's status %03d is none", r.StatusCode)
+	}
+	return nil
 }
 
 // rewrite makes the request for the upstream from the client's.
@@ -125,6 +141,20 @@ func (u *upstream) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
+// telling is a transport whose errors say whether anything can have been sent.
+type telling struct{ *http.Transport }
+
+// RoundTrip implements [http.RoundTripper].
+func (t telling) RoundTrip(request *http.Request) (*http.Response, error) {
+	var connected atomic.Bool
+	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	response, err := t.Transport.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		return nil, &sendError{sent: connected.Load(), cause: err}
+	}
+	return response, nil
+}
+
 // mayHaveArrived reports whether the upstream may have seen the request that failed.
 func mayHaveArrived(err error) bool {
 	var e *sendError
@@ -132,8 +162,11 @@ func mayHaveArrived(err error) bool {
 }
 
 // unanswered is the problem of a request that has no answer.
-func unanswered(arrived bool) httpguard.Problem {
-	if arrived {
+func unanswered(method string, arrived bool) httpguard.Problem {
+	switch {
+	case arrived && safe(method):
+		return httpguard.Problem{Type: httpguard.ProblemUpstreamNoAnswer, Detail: "A " + method + " request asks for no effect: send it again."}
+	case arrived:
 		return httpguard.Problem{Type: httpguard.ProblemUpstreamNoAnswer,
 			Detail: "It may have taken effect. Do not send it again under another key; ask what became of it first."}
 	}

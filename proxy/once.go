@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httputil"
 
@@ -20,7 +21,12 @@ func (u *upstream) once(route Route, maxKept int64, plain http.Handler) http.Han
 			p.Out.Header.Del(name)
 		}
 	}
-	proxy.ModifyResponse = func(r *http.Response) error { return collect(r, maxKept) }
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if err := usable(r); err != nil {
+			return err
+		}
+		return collect(r, maxKept)
+	}
 	proxy.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
 		arrived := mayHaveArrived(err)
 		verdict, why := httpguard.NoEffect, "the upstream was not reached: "
@@ -29,7 +35,7 @@ func (u *upstream) once(route Route, maxKept int64, plain http.Handler) http.Han
 		}
 		httpguard.Report(r.Context(), verdict, why+err.Error())
 		u.log.Warn("no answer from the upstream to a guarded request", digest(r.Context()), "route", route.Path, "arrived", arrived, "error", err)
-		problem := unanswered(arrived)
+		problem := unanswered(r.Method, arrived)
 		problem.Status = route.Options.Statuses[problem.Type]
 		httpguard.WriteProblem(w, problem)
 	}
@@ -45,14 +51,15 @@ func (u *upstream) once(route Route, maxKept int64, plain http.Handler) http.Han
 // collect reads an answer that can be kept to its end, so that one that breaks off is no answer. Larger
 // ones and those that have no end in sight pass as they come.
 func collect(r *http.Response, limit int64) error {
-	if r.Body == nil || r.ContentLength == 0 || r.ContentLength > limit || httpguard.Endless(r.Header.Get("Content-Type")) {
+	endless := r.ContentLength < 0 && httpguard.Endless(r.Header.Get("Content-Type"))
+	if r.Body == nil || r.ContentLength == 0 || r.ContentLength > limit || endless {
 		return nil
 	}
 	var held bytes.Buffer
 	if r.ContentLength > 0 {
 		held.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
-	n, err := held.ReadFrom(io.LimitReader(r.Body, limit+1))
+	n, err := held.ReadFrom(io.LimitReader(r.Body, min(limit, math.MaxInt64-1)+1))
 	if err != nil {
 		return err
 	}

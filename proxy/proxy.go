@@ -86,6 +86,9 @@ func (p *Proxy) settings(s Settings) Settings {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.metrics.enter(r.Context())
 	defer p.metrics.leave(r.Context())
+	if !r.ProtoAtLeast(1, 1) {
+		w = final{w}
+	}
 	for {
 		g := p.current.Load()
 		if g == nil {
@@ -98,6 +101,19 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
+
+// final keeps informational answers from clients of HTTP/1.0, which do not know them (RFC 9110, section 15.2).
+type final struct{ http.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (f final) WriteHeader(status int) {
+	if status >= 200 {
+		f.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Unwrap is for [http.ResponseController].
+func (f final) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
 // Replace makes new settings current. Requests that run go on under the old ones; none is dropped. A
 // change that leads live keys elsewhere is refused with a *[ScopeChange], unless accept is its mark.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reprise-dev/reprise"
@@ -18,7 +19,7 @@ import (
 type Route struct {
 	// Path is a pattern of [http.ServeMux] without method. Of several that fit, the most specific counts.
 	Path string
-	// Operation names what the route does. Empty: method and path of each request.
+	// Operation names what the route does. Empty: method and path of each request, and the host if the path has one in front.
 	Operation string
 	// Unguarded passes everything through.
 	Unguarded bool
@@ -47,6 +48,12 @@ func (r *Route) header() string {
 		return httpguard.DefaultHeader
 	}
 	return http.CanonicalHeaderKey(r.Options.Header)
+}
+
+// host is the one that the route is for, or empty for all.
+func (r *Route) host() string {
+	host, _, _ := strings.Cut(r.Path, "/")
+	return host
 }
 
 // table finds the route of a request.
@@ -101,6 +108,8 @@ func newGuarded(s store.Store, route Route, u *upstream, plain http.Handler, obs
 	options.Upstream, options.Observe, options.Operation = true, observe, nil
 	if route.Operation != "" {
 		options.Operation = func(*http.Request) string { return route.Operation }
+	} else if host := route.host(); host != "" {
+		options.Operation = httpguard.MethodHostAndPath(host)
 	}
 	middleware, err := httpguard.New(guard, options)
 	if err != nil {

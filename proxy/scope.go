@@ -36,6 +36,9 @@ func (r *Route) scope() string {
 	operation := r.Operation
 	if operation == "" {
 		operation = "(method and path)"
+		if host := r.host(); host != "" {
+			operation = "(method, " + host + " and path)"
+		}
 	}
 	return fmt.Sprintf("operation %s, principal %s, header %s", operation, canonicalPrincipal(r.PrincipalName), r.header())
 }
@@ -84,8 +87,8 @@ func (g *generation) scope(r *http.Request) string {
 
 // sampleRequest returns a request that fits a pattern.
 func sampleRequest(method, pattern string) *http.Request {
-	host, path := pattern[:strings.Index(pattern, "/")], pattern[strings.Index(pattern, "/"):]
-	parts := strings.Split(path, "/")
+	host, path, _ := strings.Cut(pattern, "/")
+	parts := strings.Split("/"+path, "/")
 	for i, part := range parts {
 		switch {
 		case part == "{$}":

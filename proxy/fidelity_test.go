@@ -1,0 +1,114 @@
+package proxy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/store/memstore"
+)
+
+// A route for one host has operations of its own: the same key for the same path of another host is another request.
+func TestHostsShareNoKeys(t *testing.T) {
+	t.Parallel()
+	up, count := serving(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "made by "+r.Host) })
+	f := newFront(t, memstore.New(nil), guarding(t, up, route(t, "a.example/orders"), route(t, "b.example/orders")))
+	key := freshKey()
+	for _, host := range []string{"a.example", "b.example", "a.example"} {
+		r := f.request(t, http.MethodPost, "/orders", key, "x")
+		r.Host = host
+		if g := f.send(r); g.body != "made by "+host {
+			t.Errorf("%s: %+v", host, g)
+		}
+	}
+	if n := count.Load(); n != 2 {
+		t.Errorf("the upstream got %d requests, want 2", n)
+	}
+}
+
+// Of a request that has no effect it is not said that it may have had one.
+func TestHarmlessRequestsWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	f := newFront(t, memstore.New(nil), guarding(t, &url.URL{Scheme: "http", Host: gone.Addr().String()}))
+	if g := f.send(f.request(t, http.MethodGet, "/", "", "")); g.status != 502 || g.problem() != httpguard.ProblemUpstreamUnreachable {
+		t.Errorf("nobody there: %+v", g)
+	}
+	silent := newRawServer(t, func(net.Conn, int, *http.Request) bool { return false })
+	f = newFront(t, memstore.New(nil), guarding(t, silent.url()))
+	if g := f.send(f.request(t, http.MethodOptions, "/", "", "")); g.status != 504 || g.problem() != httpguard.ProblemUpstreamNoAnswer {
+		t.Errorf("no answer: %+v", g)
+	}
+}
+
+// An upstream's answer is passed on as it is, first and replayed; one that is none is unknown.
+func TestAnswersAsTheyAre(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{
+		"/untyped": "HTTP/1.1 201 Created\r\nContent-Length: 6\r\n\r\n<html>",
+		"/status":  "HTTP/1.1 042 Odd\r\nContent-Length: 0\r\n\r\n",
+		"/lines":   "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nContent-Length: 3\r\n\r\n{}\n",
+		"/short":   "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nContent-Length: 100\r\n\r\n{}\n",
+		"/nested":  "HTTP/1.1 200 OK\r\nIdempotency-Replayed: true\r\nReprise-Recorded: false\r\nContent-Length: 0\r\n\r\n",
+	}
+	up := newRawServer(t, func(c net.Conn, _ int, r *http.Request) bool {
+		io.WriteString(c, answers[r.URL.Path])
+		return r.URL.Path != "/short"
+	})
+	f := newFront(t, memstore.New(nil), guarding(t, up.url()))
+	for _, key := range []string{"", freshKey()} {
+		for try := range 2 {
+			if g := f.post(t, "/untyped", key, ""); g.status != 201 || g.body != "<html>" || g.header["Content-Type"] != nil || g.replayed() != (key != "" && try == 1) {
+				t.Errorf("without a type, key %q, try %d: %+v", key, try, g)
+			}
+		}
+	}
+	if g := f.post(t, "/status", "", ""); g.status != 504 || g.problem() != httpguard.ProblemUpstreamNoAnswer {
+		t.Errorf("a status that is none, unguarded: %+v", g)
+	}
+	for path, want := range map[string][2]string{
+		"/status": {httpguard.ProblemUpstreamNoAnswer, httpguard.ProblemOutcomeUnknown},
+		"/short":  {httpguard.ProblemUpstreamNoAnswer, httpguard.ProblemOutcomeUnknown},
+		"/lines":  {},
+	} {
+		key := freshKey()
+		for try := range 2 {
+			if g := f.post(t, path, key, ""); g.problem() != want[try] || g.err != nil {
+				t.Errorf("%s, try %d: %+v", path, try, g)
+			}
+		}
+	}
+	if g := f.post(t, "/nested", freshKey(), ""); g.replayed() || g.header.Get(httpguard.HeaderRecorded) != "" {
+		t.Errorf("what another guard says of its own record is passed on: %+v", g)
+	}
+}
+
+// Clients of HTTP/1.0 do not know informational answers.
+func TestNothingInformationalForOldClients(t *testing.T) {
+	t.Parallel()
+	up, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusEarlyHints)
+		io.WriteString(w, "made")
+	})
+	f := newFront(t, memstore.New(nil), guarding(t, up))
+	for _, header := range []string{"", "Idempotency-Key: k\r\n"} {
+		c, err := net.Dial("tcp", f.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST / HTTP/1.0\r\nContent-Length: 0\r\n%s\r\n", header)
+		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "HTTP/1.0 200 OK\r\n" {
+			t.Errorf("%q, %v", line, err)
+		}
+	}
+}

@@ -194,6 +194,9 @@ func (e *effect) settle(ctx context.Context, candidate int, begun *machine.Recor
 			continue
 		}
 		all, err := e.begin(ctx, conn.Conn())
+		if err == nil {
+			err = notRecovering(ctx, conn.Conn())
+		}
 		letGo(ctx, conn.Conn())
 		conn.Release()
 		if errors.Is(err, store.ErrCorrupt) {
@@ -210,3 +213,17 @@ func (e *effect) settle(ctx context.Context, candidate int, begun *machine.Recor
 	}
 	return store.Effect{}, form.InDoubtStill(cause, context.Cause(ctx))
 }
+
+// notRecovering refuses a standby: it has the record as it was, and the lock that it gives is not that of the transaction.
+func notRecovering(ctx context.Context, conn *pgx.Conn) error {
+	var recovering bool
+	if err := conn.QueryRow(ctx, recoveringSQL, pgx.QueryExecModeSimpleProtocol).Scan(&recovering); err != nil {
+		return err
+	}
+	if recovering {
+		return errStandby
+	}
+	return nil
+}
+
+var errStandby = errors.New("the server is a standby: it cannot say what became of a commit")

@@ -26,6 +26,8 @@ var (
 	joinClaimSQL string
 	//go:embed query/notify.sql
 	notifySQL string
+	//go:embed query/recovering.sql
+	recoveringSQL string
 )
 
 // effectStatements are these, for one schema.

@@ -119,7 +119,14 @@ func certain(err error) bool {
 		return true
 	}
 	code := sqlState(err)
-	return code != "" && !doubtful(code)
+	return code != "" && !doubtful(code) && !panicked(err)
+}
+
+// panicked reports whether the server has given up with the error, whatever its code is: that of a file that could not be written, for one,
+// after the commit was.
+func panicked(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && (refused.SeverityUnlocalized == "PANIC" || refused.SeverityUnlocalized == "" && refused.Severity == "PANIC")
 }
 
 func doubtful(code string) bool { return inDoubt[code] || inDoubt[code[:min(2, len(code))]] }
@@ -138,7 +145,7 @@ func absent(err error) bool {
 func own(err error) bool {
 	code := sqlState(err)
 	switch {
-	case code == "" || doubtful(code):
+	case code == "" || doubtful(code) || panicked(err):
 		return false
 	case code == "53200": // no locks left for so many keys at once: one by one they may do
 		return true

@@ -40,6 +40,8 @@ func TestErrorsOfWhatWasSent(t *testing.T) {
 		"connection failure":              {&pgconn.PgError{Code: "08006"}, store.ErrIndeterminate},
 		"crash shutdown":                  {&pgconn.PgError{Code: "57P02"}, store.ErrIndeterminate},
 		"completion unknown":              {&pgconn.PgError{Code: "40003"}, store.ErrIndeterminate},
+		"panic of a disk at commit":       {&pgconn.PgError{Code: "58030", SeverityUnlocalized: "PANIC"}, store.ErrIndeterminate},
+		"panic, as the server says it":    {&pgconn.PgError{Code: "53100", Severity: "PANIC"}, store.ErrIndeterminate},
 		"reset":                           {io.ErrUnexpectedEOF, store.ErrIndeterminate},
 		"time-out":                        {context.DeadlineExceeded, store.ErrIndeterminate},
 		"moved":                           {errMoved, store.ErrIndeterminate},

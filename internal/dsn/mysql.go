@@ -3,7 +3,6 @@ package dsn
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -45,25 +44,20 @@ func ParseMySQL(dsn string) (MySQL, error) {
 		return MySQL{}, fmt.Errorf("the DSN names no user: expected %s", mysqlForm)
 	case d.database == "" || strings.Contains(d.database, "/"):
 		return MySQL{}, fmt.Errorf("the DSN names no database, or more than one: expected %s", mysqlForm)
-	case u.Fragment != "":
-		return MySQL{}, fmt.Errorf("the DSN has something after a #: in a password, write %%23")
 	}
 	d.host = u.Host
 	if u.Port() == "" {
 		d.host = net.JoinHostPort(u.Hostname(), "3306")
 	}
-	return d, d.readQuery(u.RawQuery)
+	return d, d.readQuery(u)
 }
 
-func (d *MySQL) readQuery(query string) error {
-	values, err := url.ParseQuery(query)
+func (d *MySQL) readQuery(u *url.URL) error {
+	values, err := Query(u)
 	if err != nil {
-		return errors.New("what follows the question mark in the DSN cannot be read, expected tls=…&ca=…")
+		return fmt.Errorf("the DSN: %w", err)
 	}
 	for name, all := range values {
-		if len(all) != 1 {
-			return fmt.Errorf("the DSN has %q more than once", name)
-		}
 		switch name {
 		case "tls":
 			d.tls = all[0]

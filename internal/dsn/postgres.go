@@ -1,6 +1,7 @@
 package dsn
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -43,7 +44,10 @@ func ParsePostgres(dsn string) (Postgres, error) {
 		u.Path = "/" // all is in variables such as PGHOST, and without it the URL would lose its slashes
 	}
 	p := Postgres{Server: u, Schema: DefaultSchema}
-	query := u.Query()
+	query, err := Query(u)
+	if err != nil {
+		return Postgres{}, fmt.Errorf("the DSN: %w", err)
+	}
 	if query.Has("schema") {
 		p.Schema = query.Get("schema")
 	}
@@ -60,6 +64,20 @@ func ParsePostgres(dsn string) (Postgres, error) {
 	u.RawQuery = query.Encode()
 	_, err = p.Config()
 	return p, err
+}
+
+// Query reads the options of a DSN. What net/url would drop without a word, or take the first of, is refused.
+func Query(u *url.URL) (url.Values, error) {
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil || u.Fragment != "" {
+		return nil, errors.New("what follows the question mark cannot be read: write name=value&name=value, and % ; # in a value as %25 %3B %23")
+	}
+	for name, all := range values {
+		if len(all) != 1 {
+			return nil, fmt.Errorf("%q is there more than once", name)
+		}
+	}
+	return values, nil
 }
 
 // CheckSchema accepts the names of schemas that need no quotes in SQL.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 )
 
 // DefaultPrefix begins the names of all keys if a DSN names no other prefix.
@@ -109,7 +111,10 @@ func (d *DSN) readPath() (err error) {
 }
 
 func (d *DSN) readQuery() (err error) {
-	query := d.url.Query()
+	query, err := dsn.Query(d.url)
+	if err != nil {
+		return fmt.Errorf("the store's DSN: %w", err)
+	}
 	for name := range query {
 		value := query.Get(name)
 		switch name {
@@ -123,7 +128,11 @@ func (d *DSN) readQuery() (err error) {
 			d.terms.replicas, err = replicasOf(name, value)
 		case "eviction":
 			d.eviction, err = evictionOf(value)
-		case "ca", "sentinel-user", "sentinel-password":
+		case "ca":
+			if !strings.HasPrefix(d.url.Scheme, "rediss") {
+				return errors.New("the store's DSN has ca, and no TLS: write rediss:// for it")
+			}
+		case "sentinel-user", "sentinel-password":
 		default:
 			return fmt.Errorf("the store's DSN has %q after the question mark: prefix, wait, replicas, eviction, ca, sentinel-user and sentinel-password are known", name)
 		}
@@ -189,7 +198,7 @@ func (d DSN) tls() (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("ca in the store's DSN: %w", err)
+		return nil, errors.New("ca in the store's DSN: " + err.Error()) // not wrapped: a file that is not there is no store that is not there
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {

@@ -44,6 +44,8 @@ func (c *effectCall) run(ctx context.Context) (store.Effect, machine.Reply, erro
 		switch result, text, expiry, age, kind := readEffect(message); kind {
 		case effectRan:
 			return try.ended(result, text, expiry, age)
+		case effectStray:
+			return store.Effect{}, machine.Reply{}, store.Unavailable(fmt.Errorf("what decides the effect %s has returned %q, and nothing was done: it assigns its answer to the variable answer, or returns noEffect(…)", c.effect.name, text))
 		case effectBarred:
 			return store.Effect{}, machine.Reply{Outcome: machine.Barred}, nil
 		case effectLost:
@@ -138,6 +140,9 @@ func (c *effectCall) prepare(claim machine.Begin, f found, begun *machine.Record
 func (t *effectTry) send(ctx context.Context) (rueidis.RedisMessage, error) {
 	keys, args := t.words()
 	message, err := t.call.effect.on(t.call.store).Exec(ctx, t.call.store.client, keys, args).ToMessage()
+	if rueidis.IsRedisNil(err) {
+		return message, nil // it is what the script has returned
+	}
 	return message, sent(ctx, err)
 }
 
@@ -244,6 +249,7 @@ const (
 	effectRan           // it ran, and came to a state
 	effectBarred        // no record may be made now
 	effectLost          // the bucket's generation is missing, or another one
+	effectStray         // what decides it has returned something else than noEffect(…)
 )
 
 func readEffect(message rueidis.RedisMessage) (state machine.State, text string, expiry, age int64, kind int) {
@@ -256,8 +262,11 @@ func readEffect(message rueidis.RedisMessage) (state machine.State, text string,
 		}
 		return state, text, expiry, age, kind
 	}
-	if text, err := message.ToString(); err == nil {
-		return machine.Completed, text, 0, 0, effectRan
+	if text, err := message.ToString(); err == nil || message.IsNil() {
+		if answer, ran := strings.CutPrefix(text, "\x01"); ran {
+			return machine.Completed, answer, 0, 0, effectRan
+		}
+		return state, text, 0, 0, effectStray
 	}
 	parts, err := message.ToArray()
 	if err != nil || len(parts) != 4 {

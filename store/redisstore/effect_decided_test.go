@@ -139,6 +139,7 @@ func TestDecidedEffectsThatAreRefused(t *testing.T) {
 	for _, c := range [][2]string{
 		{`read('SET', KEYS[1], 1) answer = 1`, `call('INCR', KEYS[1])`}, {`local r = read answer = r('GET', KEYS[1])`, `call('INCR', KEYS[1])`},
 		{`answer = redis.call('GET', KEYS[1])`, `call('INCR', KEYS[1])`}, {`answer = 1`, `redis.call('INCR', KEYS[1])`}, {`answer = 1`, ` `},
+		{`call('INCR', KEYS[1]) error('x')`, `call('INCR', KEYS[1])`}, {`written = true`, `call('INCR', KEYS[1])`}, {`effectRecord('x')`, `call('INCR', KEYS[1])`},
 	} {
 		if _, err := NewDecidedEffect("test", 0, c[0], c[1]); err == nil {
 			t.Errorf("%q is taken", c)
@@ -146,6 +147,22 @@ func TestDecidedEffectsThatAreRefused(t *testing.T) {
 	}
 	if _, err := NewDecidedEffect("test", 0, "-- redis, read\nanswer = read('hget', KEYS[1], 'a')", `call('INCR', KEYS[1])`); err != nil {
 		t.Error(err)
+	}
+}
+
+// What decides comes to an answer by assigning it. What it returns instead is no answer: nothing is recorded, and nobody is told that it was.
+func TestDecidedEffectsThatReturn(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s, keys := d.open(), []string{d.business("t", "n")}
+	for _, returned := range []string{"'x'", "", "false"} {
+		e, err := NewDecidedEffect("test", 0, "do return "+returned+" end", `call('INCR', KEYS[1])`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.Do(t.Context(), s, invocation("key", "t"), keys); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("return %s: %+v, %v", returned, got, err)
+		}
 	}
 }
 

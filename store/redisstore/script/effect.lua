@@ -16,7 +16,8 @@
 --       -3  the bucket has another generation, or none
 --       -4  no record may be made now
 --       {record, expiry, remaining life}      there is one; in ms
---       text                                  it ran: completed with this answer, and nobody needs to know when it expires
+--       '\1' and a text                       it ran: completed with this answer, and nobody needs to know when it expires
+--       another text, or nothing              a fragment that decides has returned it: nothing was changed or recorded
 --       {state, text, expiry, age}            it ran: 3 completed with an answer, 4 without effect, 5 unknown, both with a
 --                                             reason; when it expires as executing, 0 if nobody knows, and its age in ms
 local OURS, NOMINAL, REASON = 7, 3153600000000, 120
@@ -67,7 +68,7 @@ local age, expiry = 0, 0
 if there then
 	redis.call('SET', key, executing, 'PXAT', expires)
 	expiry = redis.call('PEXPIRETIME', key)
-	age = NOMINAL - redis.call('PTTL', key)
+	age = math.max(0, NOMINAL - redis.call('PTTL', key)) -- a clock that was put back makes nobody younger than new
 end
 local bytes = age == 0 and '\0\0\0\0\0\0' or struct.pack('>I6', age) -- of the age, in the forms of the record
 

@@ -44,4 +44,4 @@ if effectFailed then
 	return effectFailed
 end
 end
-return expiry == 0 and answer or {3, answer, expiry, age}
+return expiry == 0 and '\1' .. answer or {3, answer, expiry, age}

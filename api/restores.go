@@ -210,6 +210,9 @@ func (a *Restores) refuse(w http.ResponseWriter, err error) {
 		{restore.ErrComplete, http.StatusConflict, ProblemRestoreComplete},
 		{restore.ErrOtherPlan, http.StatusConflict, ProblemRestoreRefused},
 		{restore.ErrFailureTime, http.StatusUnprocessableEntity, ProblemRestoreRefused},
+		{restore.ErrRequest, http.StatusBadRequest, ProblemRequestMalformed},
+		{restore.ErrOtherSystem, http.StatusConflict, ProblemRestoreRefused},
+		{restore.ErrRefused, http.StatusConflict, ProblemRestoreRefused},
 		{restore.ErrNone, http.StatusNotFound, ProblemNotFound},
 		{restore.ErrOver, http.StatusConflict, ProblemRestoreOver},
 	} {

@@ -41,6 +41,7 @@ func (p plan) Drain(context.Context, restore.Fence) error      { return nil }
 func (p plan) WriteFence(context.Context, restore.Fence) error { return nil }
 func (p plan) CleanUp(context.Context, restore.Fence) error    { return nil }
 func (p plan) OpenGate(context.Context, restore.Fence) error   { return nil }
+func (p plan) Ready(context.Context) error                     { return nil }
 func (p plan) Abandon(context.Context, restore.Fence) error    { return nil }
 
 func (p plan) Expect(context.Context, int) (int64, error) { return 3, nil }

@@ -29,9 +29,9 @@ const (
 func (r Request) check() error {
 	switch {
 	case r.Who == "" || r.Why == "":
-		return fmt.Errorf("a restore keeps traffic out: say who wants it, and why")
+		return fmt.Errorf("%w: it keeps traffic out: say who wants it, and why", ErrRequest)
 	case r.Rate < 0 || r.Batch < 0 || r.Batch > maxBatch:
-		return fmt.Errorf("a rate of %d units a second and batches of %d targets make no sense: write 0 or more, and up to %d targets", r.Rate, r.Batch, maxBatch)
+		return fmt.Errorf("%w: a rate of %d units a second and batches of %d targets: write 0 or more, and up to %d targets", ErrRequest, r.Rate, r.Batch, maxBatch)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (r *Runner) Check(ctx context.Context, request CheckRequest) (c Checked, er
 		return c, err
 	}
 	if generation == "" {
-		return c, fmt.Errorf("%w: the target system has no generation in all of its parts: restore it", store.ErrLost)
+		return c, fmt.Errorf("%w: the target system has no generation in all of its parts, or not the one that is believed: it was lost, is older, or is another one. Restore it if it is the right one", store.ErrLost)
 	}
 	k := &check{Runner: r, request: request, fence: Fence{Generation: generation}, done: Checked{Generation: generation, Findings: map[Outcome]int64{}}}
 	if !request.Correct {

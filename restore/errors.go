@@ -21,6 +21,12 @@ var (
 	ErrOtherPlan = errors.New("another configuration")
 	// ErrFailureTime: the time of the failure is in the future, or longer ago than the plan can restore.
 	ErrFailureTime = errors.New("time of failure")
+	// ErrRequest: what is asked for makes no sense.
+	ErrRequest = errors.New("a restore that makes no sense")
+	// ErrOtherSystem is what a plan says of a target system that is not the one that it restores.
+	ErrOtherSystem = errors.New("another system")
+	// ErrRefused is what a plan wraps if the target system does not let it do what it has to do, which waiting does not change.
+	ErrRefused = errors.New("refused by the target system")
 	// ErrFenced: a process is late. Another one manages the session now, the phase has changed, or the target system was
 	// lost and has no fence.
 	ErrFenced = errors.New("fenced off")

@@ -28,6 +28,11 @@ type Plan interface {
 	// error.
 	Generation(ctx context.Context) (string, error)
 
+	// Ready says why the target system is not to be restored by this plan: it is another one ([ErrOtherSystem]), or refuses what a
+	// restore needs. It is asked before a session begins or goes on, and changes nothing. A target system that cannot be asked, or
+	// has lost everything, is ready: it is waited for.
+	Ready(ctx context.Context) error
+
 	// CloseGate keeps traffic from the target system, and keeps everybody from changing what it is restored from. It returns when
 	// every part of the system has confirmed. It may be called before the target system can be written to.
 	CloseGate(ctx context.Context, fence Fence) error

@@ -82,9 +82,17 @@ func New(sessions *Sessions, plan Plan, options Options) *Runner {
 //   - [ErrOtherPlan]: a live one has another configuration, or is for another failure
 //   - [ErrComplete]: the last one has restored everything, and nothing is known to be lost since. Nothing was done
 //   - [ErrFailureTime]: the time of the failure cannot be, or is too long ago
+//   - [ErrRequest]: the request makes no sense
+//   - [ErrOtherSystem], or another error of the plan's Ready
 //
 // Start does no more than that: [Runner.Work] does what is to be done.
 func (r *Runner) Start(ctx context.Context, request Request) (v Session, resumed bool, err error) {
+	if err := request.check(); err != nil {
+		return v, false, err
+	}
+	if err := r.plan.Ready(ctx); err != nil {
+		return v, false, err
+	}
 	d := r.plan.Describe()
 	return r.sessions.begin(ctx, d, r.options.Program, request, func(last Session) (bool, error) {
 		generation, err := r.plan.Generation(ctx)
@@ -190,5 +198,5 @@ func (r *Runner) wait(ctx context.Context, d time.Duration) bool {
 
 // passing reports whether an error is of a system that may be well again, and says nothing of what was asked for.
 func passing(err error) bool {
-	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate)
+	return (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate)) && !errors.Is(err, ErrRefused)
 }

@@ -26,6 +26,8 @@ type toy struct {
 	wrong string
 	// lacks is how many units Expect counts that Targets does not list.
 	lacks int64
+	// unready is what Ready says.
+	unready error
 }
 
 // system is what is restored into.
@@ -296,6 +298,9 @@ func (p *toy) OpenGate(ctx context.Context, f Fence) error {
 	p.target.open, p.target.held = true, false
 	return nil
 }
+
+// Ready implements [Plan].
+func (p *toy) Ready(context.Context) error { return p.unready }
 
 func (p *toy) Abandon(ctx context.Context, _ Fence) error {
 	leave, err := p.enter(ctx, "abandon")

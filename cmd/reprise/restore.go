@@ -19,6 +19,7 @@ import (
 	"github.com/reprise-dev/reprise/meter/meterrestore"
 	"github.com/reprise-dev/reprise/restore"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
 )
 
 // The exit codes of `reprise restore` beside those of every command. They are bits: what was found is their sum.
@@ -47,6 +48,7 @@ type restoring struct {
 	file, redis, ledger string
 	plan                string
 	who, why            string
+	takeOver            bool // of a Redis with a generation that SQL has never had
 }
 
 func newRestoreCommand(p process) *cobra.Command {
@@ -61,9 +63,9 @@ func newRestoreCommand(p process) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&r.file, "config", variable(p.Environ, configVariable), "the meter's configuration file (also "+configVariable+")")
-	flags.StringVar(&r.redis, "redis", "", "the Redis to restore (also REPRISE_METER_REDIS, or `redis:` in the file)")
-	flags.StringVar(&r.ledger, "ledger", "", "the SQL to restore from (also REPRISE_METER_LEDGER, or `ledger:` in the file)")
+	flags.StringVar(&r.file, "config", variable(p.Environ, meterConfigVariable), "the meter's configuration `file` (also "+meterConfigVariable+")")
+	flags.StringVar(&r.redis, "redis", "", "the `DSN` of the Redis to restore (also REPRISE_METER_REDIS, or redis in the file)")
+	flags.StringVar(&r.ledger, "ledger", "", "the `DSN` of the SQL to restore from (also REPRISE_METER_LEDGER, or ledger in the file)")
 	flags.StringVar(&r.plan, "plan", planName, "what is restored: meter")
 	flags.StringVar(&r.who, "who", variable(p.Environ, "USER"), "who does it: it is kept")
 	flags.StringVar(&r.why, "why", "", "why: it is kept")
@@ -98,9 +100,18 @@ func (r *restoring) open(ctx context.Context, changes bool) (_ *restorePlace, er
 	if at.calendar, err = meter.NewCalendar(c.Zone, int(c.Anchor)); err != nil {
 		return nil, usageError{err}
 	}
+	if _, err := redisstore.ParseDSN(c.Redis); err != nil {
+		return nil, usageError{err}
+	}
 	at.log = newLogger(r.Err, c.Log)
 	if at.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
 		return nil, err
+	}
+	if err := at.ledger.CheckCalendar(ctx, at.calendar); err != nil {
+		if errors.Is(err, meterledger.ErrCalendar) {
+			err = usageError{err}
+		}
+		return nil, errors.Join(err, at.ledger.Close())
 	}
 	at.sessions, err = restore.Open(ctx, c.Ledger, 0)
 	if errors.Is(err, store.ErrSchema) && !changes {
@@ -151,7 +162,7 @@ func (at *restorePlace) close() error {
 func (at *restorePlace) newPlan(r *restoring) *meterrestore.Plan {
 	return meterrestore.New(meterrestore.Options{
 		Ledger: at.ledger, Redis: at.config.Redis, Calendar: at.calendar, Horizon: at.horizon,
-		Who: r.name(), Why: r.reason(), Longest: at.config.TakeOver, Log: at.log,
+		Who: r.name(), Why: r.reason(), Longest: at.config.TakeOver, TakeOver: r.takeOver, Log: at.log,
 	})
 }
 

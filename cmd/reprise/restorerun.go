@@ -42,6 +42,7 @@ func newRestoreStartCommand(r *restoring) *cobra.Command {
 	flags.Int64Var(&s.rate, "rate", 0, "how many units a second each worker writes at most; 0 is no limit")
 	flags.BoolVar(&s.dryRun, "dry-run", false, "say what would be done, and write nothing")
 	flags.BoolVar(&s.again, "again", false, "restore also what is complete already")
+	flags.BoolVar(&s.takeOver, "take-over", false, "restore also a Redis with a generation that this SQL has never had: another installation's, or one that is newer than a restored SQL")
 	flags.BoolVar(&s.json, "json", false, "print progress as JSON, a line each")
 	return cmd
 }
@@ -142,8 +143,7 @@ func work(cmd *cobra.Command, at *restorePlace, runner *restore.Runner, asJSON b
 	end()
 	<-watched
 	if ctx.Err() != nil {
-		fmt.Fprintln(cmd.OutOrStdout(), "stopped; `reprise restore start` or `reprise restore work` goes on")
-		return nil
+		return errors.New("stopped before the restore was complete, and the gate is as it was left: `reprise restore start` or `reprise restore work` goes on")
 	}
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func newRestoreVerifyCommand(r *restoring) *cobra.Command {
 			"database. A sample looks at some ranges of units, and not for keys that nobody expects.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if v.sample < 0 || v.sample > 1 {
+			if !(v.sample >= 0 && v.sample <= 1) { // NaN is neither
 				return usageError{fmt.Errorf("--sample %v is no part of the whole: write a number above 0, up to 1", v.sample)}
 			}
 			open := r.looking

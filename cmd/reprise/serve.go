@@ -28,7 +28,7 @@ func newServeCommand(p process) *cobra.Command {
 		Args: noArguments,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.file, "config", variable(p.Environ, configVariable), "the meter's configuration file (also "+configVariable+")")
+	flags.StringVar(&r.file, "config", variable(p.Environ, meterConfigVariable), "the meter's configuration `file` (also "+meterConfigVariable+")")
 	flags.StringVar(&r.redis, "redis", "", "the Redis to restore")
 	flags.StringVar(&r.ledger, "ledger", "", "the SQL to restore from")
 	flags.StringVar(&listen, "listen", "127.0.0.1:8082", "where it answers: a loopback address")

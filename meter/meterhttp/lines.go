@@ -79,6 +79,10 @@ func (s *Service) putLine(w http.ResponseWriter, r *http.Request) {
 	}
 	to := wanted.Family
 	if there { // its family changes by a move
+		if err := s.Mover.Possible(r.Context(), to); err != nil {
+			s.failLine(w, r, err)
+			return
+		}
 		wanted.Family = before.Family
 	}
 	if err := s.Ledger.Import(r.Context(), nil, []meterledger.Line{wanted}, nil); err != nil {

@@ -78,6 +78,26 @@ func (l *Ledger) NewGeneration(ctx context.Context, seen, next meter.Generation,
 	})
 }
 
+// HadGeneration reports whether a generation is, or was, one of this ledger's.
+func (l *Ledger) HadGeneration(ctx context.Context, g meter.Generation) (had bool, err error) {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
+		var used int64
+		err := tx.One(l.sql.generationUsed, []any{string(g)}, &used)
+		had = used > 0
+		return err
+	})
+	return had, err
+}
+
+// Holder returns the session of the restore that holds folds; empty if none does.
+func (l *Ledger) Holder(ctx context.Context) (session string, err error) {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
+		session, err = l.holder(tx)
+		return err
+	})
+	return session, err
+}
+
 // HoldFolds keeps folds from running until [Ledger.ReleaseFolds], for the session of a restore. It waits for the
 // batches under way. Another session that holds them is [ErrHeld].
 func (l *Ledger) HoldFolds(ctx context.Context, session, why string) error {

@@ -131,12 +131,12 @@ func (m *Meter) PutPolicy(ctx context.Context, p meter.Policy) error {
 }
 
 // ReplacePolicies writes the global policies into every bucket, whatever versions are there: those of an older dump, or of another
-// installation, may be higher. While it works the gate is closed.
+// installation, may be higher. Fences go, too. While it works the gate is closed.
 func (m *Meter) ReplacePolicies(ctx context.Context, set meter.PolicySet) error {
 	if missing := set.Missing(); len(missing) > 0 {
 		return &meter.Refusal{Reason: meter.PoliciesMissing, Detail: fmt.Sprintf("policies %v are not in the ledger: put them, then go on", missing)}
 	}
-	if err := m.dropPolicies(ctx); err != nil {
+	if err := m.dropGlobals(ctx); err != nil {
 		return err
 	}
 	for _, id := range meter.AllPolicies() {
@@ -147,11 +147,12 @@ func (m *Meter) ReplacePolicies(ctx context.Context, set meter.PolicySet) error 
 	return nil
 }
 
-// dropPolicies takes the global policies out of every bucket.
-func (m *Meter) dropPolicies(ctx context.Context) error {
+// dropGlobals takes the global policies out of every bucket, and its fence: those of an older generation, or of another installation, say
+// nothing, and their epochs may be higher. Who needs a fence is refused until there is one.
+func (m *Meter) dropGlobals(ctx context.Context) error {
 	var drop rueidis.Commands
 	for _, bucket := range buckets() {
-		drop = append(drop, m.client.B().Del().Key(m.policyKeys(bucket)...).Build())
+		drop = append(drop, m.client.B().Del().Key(append(m.policyKeys(bucket), m.names.fence(bucket))...).Build())
 	}
 	for _, reply := range m.client.DoMulti(ctx, drop...) {
 		if err := reply.Error(); err != nil {

@@ -38,7 +38,9 @@ type Options struct {
 	// Sample is which part of all ranges of units verification outside of a session looks at, chosen at random; 0 is all. A sample leaves out
 	// the sweep for keys that nobody expects.
 	Sample float64
-	Log    *slog.Logger // nil is nobody
+	// TakeOver restores also a Redis whose generation the ledger has never had.
+	TakeOver bool
+	Log      *slog.Logger // nil is nobody
 }
 
 // New returns the plan. The ledger stays the caller's; the plan is closed by the caller.
@@ -70,7 +72,7 @@ func (p *Plan) Describe() restore.Description {
 	configuration := fmt.Sprintf("zone %v, months from day %d, retention %v, tolerance %v", p.Calendar.Zone(), p.Calendar.Anchor(), p.Horizon.Retention, p.Horizon.Tolerance)
 	return restore.Description{
 		Name: name, Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(configuration))), Configuration: configuration,
-		Phases: []string{"hydrate", "daily totals", "done log"},
+		Phases: []string{"hydrate", "daily totals", "done log"}, Retention: p.Horizon.Retention,
 	}
 }
 
@@ -87,7 +89,52 @@ func (p *Plan) Generation(ctx context.Context) (string, error) {
 	if lost(err) {
 		return "", nil
 	}
-	return string(g), err
+	if err != nil {
+		return "", err
+	}
+	believed, err := p.Ledger.Generation(ctx)
+	if err != nil || believed != g {
+		return "", err
+	}
+	return string(g), nil
+}
+
+// Ready implements [restore.Plan]. Of an own Redis the ledger knows every generation, also that of an older dump.
+func (p *Plan) Ready(ctx context.Context) error {
+	m, err := p.meter(ctx)
+	var g meter.Generation
+	if err == nil {
+		g, err = m.Reread(ctx)
+	}
+	switch {
+	case lost(err):
+		return nil
+	case err != nil:
+		return waited(err)
+	case p.TakeOver:
+		return nil
+	}
+	had, err := p.Ledger.HadGeneration(ctx, g)
+	if err != nil || had {
+		return err
+	}
+	return fmt.Errorf("%w: this Redis has generation %q, which this ledger has never had: it is another installation's, or SQL is older than it. Nothing was done. "+
+		"If it is the right one all the same: reprise restore start --take-over", restore.ErrOtherSystem, g)
+}
+
+// waited returns the error of a Redis that cannot be opened, unless it may be well again by itself: that is waited for.
+func waited(err error) error {
+	if refused(&err); errors.Is(err, restore.ErrRefused) || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrIndeterminate) {
+		return err
+	}
+	return nil
+}
+
+// refused says of an error that Redis lacks a right or a password, where it does.
+func refused(err *error) {
+	if meterredis.Refused(*err) {
+		*err = fmt.Errorf("%w: give its user the rights that docs/operating.md lists, then go on with reprise restore start: %w", restore.ErrRefused, *err)
+	}
 }
 
 // lost reports whether an error says that Redis is not what it was, and not that it cannot be asked.
@@ -97,7 +144,8 @@ func lost(err error) bool {
 
 // CloseGate implements [restore.Plan]. In SQL the gate is the truth, and folds are held there. A Redis that cannot be opened has no
 // gate that could be open.
-func (p *Plan) CloseGate(ctx context.Context, fence restore.Fence) error {
+func (p *Plan) CloseGate(ctx context.Context, fence restore.Fence) (err error) {
+	defer refused(&err)
 	if err := p.Ledger.HoldFolds(ctx, sessionOf(fence), "restore"); err != nil {
 		return err
 	}
@@ -149,7 +197,8 @@ func (p *Plan) Drain(ctx context.Context, _ restore.Fence) error {
 }
 
 // Renew implements [restore.Plan].
-func (p *Plan) Renew(ctx context.Context, fence restore.Fence) error {
+func (p *Plan) Renew(ctx context.Context, fence restore.Fence) (err error) {
+	defer refused(&err)
 	seen, err := p.Ledger.Generation(ctx)
 	if err != nil {
 		return err
@@ -177,8 +226,11 @@ func fenced(err error, late ...error) error {
 	return err
 }
 
-// policies writes the global policies into every bucket, with the gate, which is closed.
+// policies writes the global policies into every bucket, with the gate, which is closed: also if somebody has opened it in SQL since.
 func (p *Plan) policies(ctx context.Context) error {
+	if _, err := p.putGate(ctx, "no"); err != nil {
+		return err
+	}
 	m, err := p.meter(ctx)
 	if err != nil {
 		return err
@@ -191,7 +243,8 @@ func (p *Plan) policies(ctx context.Context) error {
 }
 
 // WriteFence implements [restore.Plan].
-func (p *Plan) WriteFence(ctx context.Context, fence restore.Fence) error {
+func (p *Plan) WriteFence(ctx context.Context, fence restore.Fence) (err error) {
+	defer refused(&err)
 	m, err := p.meterOf(ctx, fence)
 	if err != nil {
 		return err
@@ -203,7 +256,8 @@ func (p *Plan) WriteFence(ctx context.Context, fence restore.Fence) error {
 func (p *Plan) CleanUp(context.Context, restore.Fence) error { return nil }
 
 // OpenGate implements [restore.Plan].
-func (p *Plan) OpenGate(ctx context.Context, fence restore.Fence) error {
+func (p *Plan) OpenGate(ctx context.Context, fence restore.Fence) (err error) {
+	defer refused(&err)
 	m, err := p.meterOf(ctx, fence)
 	if err != nil {
 		return err

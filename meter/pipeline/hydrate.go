@@ -69,8 +69,15 @@ func Hydrate(ctx context.Context, h Hydration) (done Hydrated, err error) {
 	return done, h.gate(ctx, m, true)
 }
 
-// closeGate closes the gate in SQL, unless Redis is complete and open.
+// closeGate closes the gate in SQL, unless Redis is complete and open, or a restore is under way.
 func (h Hydration) closeGate(ctx context.Context) error {
+	session, err := h.Ledger.Holder(ctx)
+	if err != nil {
+		return err
+	}
+	if session != "" {
+		return fmt.Errorf("%w: session %q is a restore: it fills Redis itself, and opens the gate when all is verified", meterledger.ErrHeld, session)
+	}
 	policies, err := h.Ledger.Policies(ctx, nil)
 	if err != nil {
 		return err

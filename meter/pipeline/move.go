@@ -38,6 +38,9 @@ func (mv *Mover) Move(ctx context.Context, line, to string) error {
 	if err != nil || from == to {
 		return err
 	}
+	if err := mv.Possible(ctx, to); err != nil {
+		return err
+	}
 	if err := mv.Meter.OpenUnit(ctx, line, from, false); err != nil {
 		return err
 	}
@@ -46,6 +49,19 @@ func (mv *Mover) Move(ctx context.Context, line, to string) error {
 	}
 	mv.Directory.Forget(line)
 	return mv.Meter.OpenUnit(ctx, line, from, true)
+}
+
+// Possible says why no line can move to a family: there is none of that name. It is asked before a unit is closed, which stays closed until the
+// move is repeated.
+func (mv *Mover) Possible(ctx context.Context, to string) error {
+	if to == "" {
+		return nil
+	}
+	known, err := mv.Ledger.Families(ctx, []string{to})
+	if _, ok := known[to]; err == nil && !ok {
+		err = fmt.Errorf("family %s: %w: import it first, or name another one", to, meterledger.ErrUnknown)
+	}
+	return err
 }
 
 // origin is the family that the line's keys are in: where it is now, or where a move that stopped has left them.

@@ -1,12 +1,34 @@
 package pipeline
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 )
+
+// A move to a family that is not there is refused before anything is closed: repeating it would never open the unit again.
+func TestMoveToNowhere(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 12)
+		stop := p.work()
+		defer stop()
+		e := p.event(1)
+		for _, to := range []string{"nobody", "no family!"} {
+			if err := p.mover().Move(t.Context(), e.Line, to); !errors.Is(err, meterledger.ErrUnknown) {
+				t.Errorf("to %q: %v", to, err)
+			}
+		}
+		p.accept(p.intake(false), []meter.Event{e})
+		p.drained()
+		if rows := p.rows([]meter.Event{e}); len(rows) != 1 {
+			t.Errorf("after that %d events of the line are decided, want 1", len(rows))
+		}
+	})
+}
 
 func (p *plant) mover() *Mover {
 	return &Mover{Meter: p.meter, Ledger: p.ledger, Directory: p.directory, Calendar: p.calendar, Horizon: p.horizon}

@@ -87,12 +87,17 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) serve(ctx context.Context, shard int) {
 	var waiting []delivery
 	var claimed, tried time.Time
+	told := "" // why nothing was decided the last time: that is said once, and by one shard for all
 	for ctx.Err() == nil {
 		if err := w.Meter.GateOpen(ctx); err != nil {
-			w.complain(ctx, "the gate", err)
+			if shard == 0 && told != err.Error() {
+				told = err.Error()
+				w.complain(ctx, "the gate", err)
+			}
 			pause(ctx, retryPause)
 			continue
 		}
+		told = ""
 		var batch []delivery
 		if time.Since(tried) > retryPause {
 			tried = time.Now()

@@ -1,0 +1,107 @@
+package meterrestore
+
+import (
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+	"github.com/reprise-dev/reprise/meter/pipeline"
+	"github.com/reprise-dev/reprise/restore"
+	"github.com/reprise-dev/reprise/store"
+)
+
+// A Redis of another installation is neither restored nor corrected: all that it has would count as extra.
+func TestAnotherInstallation(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "mariadb", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 20)
+		sessions := p.sessions()
+		if err := meterredis.Renew(t.Context(), p.server.DSN(1), "00112233445566778899aabbccddeeff", "test", "another installation", nil); err != nil {
+			t.Fatal(err)
+		}
+		before := p.contents()
+		runner := p.runner(sessions, "wrong")
+		if _, _, err := runner.Start(t.Context(), restore.Request{Who: "test", Why: "a wrong DSN"}); !errors.Is(err, restore.ErrOtherSystem) {
+			t.Errorf("restored: %v", err)
+		}
+		if _, err := runner.Check(t.Context(), restore.CheckRequest{Who: "test", Why: "a wrong DSN", Correct: true}); !errors.Is(err, store.ErrLost) {
+			t.Errorf("corrected: %v", err)
+		}
+		if after := p.contents(); !maps.EqualFunc(before, after, meterredis.Content.Same) {
+			t.Errorf("that has changed %s", difference(before, after))
+		}
+		if _, err := sessions.Last(t.Context(), name); !errors.Is(err, restore.ErrNone) {
+			t.Errorf("a session was begun: %v", err)
+		}
+		plan := p.plan()
+		plan.TakeOver = true
+		done := p.restored(restore.New(sessions, plan, restore.Options{Name: "meant so"}))
+		if done.State != restore.Finished {
+			t.Errorf("taken over: %+v", done)
+		}
+	})
+}
+
+// SQL that is older than Redis, as after a backup was put back, has lower epochs than the fences that are there.
+func TestEpochsBelowAnOldFence(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "postgres", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 20)
+		sessions := p.sessions()
+		plan := p.plan()
+		m, err := plan.meter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.must(m.WriteFence(t.Context(), 1_000_000))
+		if done := p.restored(restore.New(sessions, plan, restore.Options{Name: "test"})); done.State != restore.Finished {
+			t.Errorf("%+v", done)
+		}
+	})
+}
+
+// While a restore is under way nobody else fills Redis or opens the gate.
+func TestNoHydrationInARestore(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "mariadb", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 20)
+		plan := p.plan()
+		p.must(plan.CloseGate(t.Context(), restore.Fence{Session: 1, Epoch: 1}))
+		_, err := pipeline.Hydrate(t.Context(), pipeline.Hydration{Ledger: p.ledger, Redis: p.server.DSN(1), Horizon: plan.Horizon, Who: "test", Why: "in the middle", Renew: true})
+		if !errors.Is(err, meterledger.ErrHeld) {
+			t.Errorf("hydrated: %v", err)
+		}
+	})
+}
+
+// A right that Redis does not give does not come back by waiting.
+func TestRightsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "postgres", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 20)
+		admin := p.conn()
+		admin.do("ACL", "SETUSER", "less", "on", ">hunter2", "~*", "&*", "+@all", "-evalsha", "-eval")
+		plan := p.plan()
+		_, at, _ := strings.Cut(p.server.DSN(1), "@")
+		plan.Redis = "redis://less:hunter2@" + at
+		defer plan.Close()
+		err := plan.CloseGate(t.Context(), restore.Fence{Session: 1, Epoch: 1})
+		if !errors.Is(err, restore.ErrRefused) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("closed the gate: %v", err)
+		}
+	})
+}
+
+// restored restores, whatever is there.
+func (p *plant) restored(r *restore.Runner) restore.Session {
+	p.t.Helper()
+	if _, _, err := r.Start(p.t.Context(), restore.Request{Who: "test", Why: "a test", Again: true}); err != nil {
+		p.t.Fatal(err)
+	}
+	done, err := r.Work(p.t.Context())
+	p.must(err)
+	return done
+}

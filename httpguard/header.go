@@ -20,9 +20,9 @@ const (
 	HeaderNoEffect = "Reprise-No-Effect"
 )
 
-// unkept reports whether a header is never recorded: it is for the first caller's eyes, about one
+// NeverReplayed reports whether a header, by its canonical name, is never recorded: it is for the first caller's eyes, about one
 // connection, or about how the bytes of one message are framed.
-func unkept(name string) bool {
+func NeverReplayed(name string) bool {
 	switch name {
 	case "Set-Cookie", "Set-Cookie2", "Www-Authenticate", "Proxy-Authenticate", "Authentication-Info", "Proxy-Authentication-Info",
 		"Connection", "Proxy-Connection", "Keep-Alive", "Te", "Upgrade",
@@ -40,7 +40,7 @@ func (c *recorder) keptHeader(header http.Header, contentLength bool) http.Heade
 	for name, values := range header {
 		switch {
 		case name == "Content-Length" && contentLength:
-		case unkept(name), inConnection(header, name):
+		case NeverReplayed(name), inConnection(header, name):
 			continue
 		}
 		if before, ok := c.outer[name]; ok && slices.Equal(before, values) {

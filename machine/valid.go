@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -143,8 +144,8 @@ func (c Settle) Invalid() string {
 	reason := first(when(c.Scope.Digest.IsZero(), "the scope has no digest"),
 		when(c.Operation.IsZero(), "the command has no operation id"),
 		when(c.Revision == 0, "settle names no revision: look at the record first, then name the revision that was judged"),
-		when(c.Who == "", "settle does not say who decides"),
-		when(c.Why == "", "settle does not say why"),
+		when(strings.TrimSpace(c.Who) == "", "settle does not say who decides"),
+		when(strings.TrimSpace(c.Why) == "", "settle does not say why"),
 		when(max(len(c.Who), len(c.Why), len(c.Evidence)) > MaxStatement, "who, why and evidence are limited to 16384 bytes each"),
 		invalidRemember(c.Remember))
 	if reason == "" && c.Completed {

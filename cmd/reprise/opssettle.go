@@ -80,14 +80,16 @@ func (f *settleFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.completed == f.retryable:
 		reason = "say either --completed or --retryable"
-	case f.who == "":
+	case strings.TrimSpace(f.who) == "":
 		reason = "--who is missing: say who decides"
-	case f.why == "":
+	case strings.TrimSpace(f.why) == "":
 		reason = "--why is missing: say on what grounds"
 	case f.retryable && (f.status != 0 || len(f.headers) > 0 || f.bodyFile != "" || cmd.Flags().Changed("codec")):
 		reason = "--status, --header, --body-file and --codec belong to --completed"
 	case f.completed && isHTTP && (f.status < 200 || f.status > 599):
 		reason = "--status is missing or not between 200 and 599: it is part of the answer that callers will get"
+	case f.completed && isHTTP && f.bodyFile != "" && (f.status == http.StatusNoContent || f.status == http.StatusNotModified):
+		reason = fmt.Sprintf("an answer with --status %d has no body: leave out --body-file", f.status)
 	case !isHTTP && (f.status != 0 || len(f.headers) > 0):
 		reason = "an answer in codec " + f.codec + " has no --status and no --header"
 	case cmd.Flags().Changed("revision") && f.revision == 0:
@@ -131,8 +133,7 @@ func parseHeaders(lines []string) (http.Header, error) {
 			return nil, usageError{fmt.Errorf("--header %q is not of the form 'Name: value'", line)}
 		}
 		for name, values := range parsed {
-			switch name {
-			case "Content-Length", "Transfer-Encoding", "Connection", "Set-Cookie":
+			if httpguard.NeverReplayed(name) {
 				return nil, usageError{fmt.Errorf("--header %s is never replayed: leave it out", name)}
 			}
 			header[name] = append(header[name], values...)

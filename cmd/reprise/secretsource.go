@@ -80,7 +80,7 @@ func (s secretSource) openStore(ctx context.Context) (*openedStore, error) {
 			err = errors.Join(err, opened.Close())
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrLost) {
+	if found != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrLost)) { // else a directory is not there
 		return nil, fmt.Errorf("%s. %s\nWhat was found: %w", found, s.place.remedies(), err)
 	}
 	return opened, err

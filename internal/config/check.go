@@ -58,6 +58,7 @@ func checkRoutes(l *loader, c *Config, routes []placedRoute) {
 			continue
 		}
 		checkTimes(l, r)
+		checkSizes(l, r)
 		checkIdentity(l, c, r)
 		checkStatuses(l, r)
 	}
@@ -85,6 +86,15 @@ func checkTimes(l *loader, r placedRoute) {
 	}
 }
 
+// mostKept is what every store can take in one record, with room for the rest of it.
+const mostKept = 256 << 20
+
+func checkSizes(l *loader, r placedRoute) {
+	if r.MaxKept > mostKept {
+		l.refuse(r.place("max-kept-answer"), "max-kept-answer", "%d bytes are more than every store takes in one record; write 256MiB or less", r.MaxKept)
+	}
+}
+
 func checkIdentity(l *loader, c *Config, r placedRoute) {
 	mode, name, _ := strings.Cut(r.Principal, ":")
 	switch {
@@ -94,6 +104,9 @@ func checkIdentity(l *loader, c *Config, r placedRoute) {
 		l.refuse(r.place("principal"), "principal", "certificate needs tls.client-ca, or no client has one")
 	case mode == "header":
 		checkHeaderName(l, r, "principal", name)
+		if http.CanonicalHeaderKey(name) == http.CanonicalHeaderKey(r.Header) {
+			l.refuse(r.place("principal"), "principal", "%s is the header of the key: whoever sends one chooses both, and callers share keys; name the header that says who asks, or write none", name)
+		}
 	}
 	checkHeaderName(l, r, "header", r.Header)
 	if r.Operation != "" && !machine.ValidOperationName(r.Operation) {

@@ -33,6 +33,8 @@ func TestMistakes(t *testing.T) {
 		"principal without name":   {orders + "  principal: jwt\n", []string{"write jwt:sub"}},
 		"jwt without keys":         {orders + "  principal: jwt:sub\n", []string{"f.yaml:3: principal: jwt:sub needs jwt.jwks"}},
 		"certificate without CA":   {orders + "  principal: certificate\n", []string{"f.yaml:3: principal: certificate needs tls.client-ca"}},
+		"principal is the key":     {orders + "  principal: header:idempotency-key\n", []string{`f.yaml:3: principal: idempotency-key is the header of the key`}},
+		"too much is kept":         {orders + "  max-kept-answer: 3GiB\n", []string{"f.yaml:3: max-kept-answer: ", "write 256MiB or less"}},
 		"no header name":           {orders + "  principal: header:X User\n", []string{`f.yaml:3: principal: "X User" is not the name of a header`}},
 		"operation with a tab":     {orders + "  operation: \"make\\torder\"\n", []string{`f.yaml:3: operation: "make\torder" cannot be a name`}},
 		"operation too long":       {orders + "  operation: " + strings.Repeat("o", 257) + "\n", []string{"f.yaml:3: operation:", "longer than 256 bytes"}},

@@ -23,10 +23,11 @@ type Progress struct {
 	Known             bool
 }
 
-// Quarantined is how many units could not be restored.
+// Quarantined is how many units could not be restored: one that fails in a phase is tried, and fails, in those after it, so that counts of
+// phases are not added.
 func (p Progress) Quarantined() (units int64) {
 	for _, one := range p.Phases {
-		units += one.UnitsFailed
+		units = max(units, one.UnitsFailed)
 	}
 	return units
 }

@@ -51,6 +51,9 @@ func (c *call) try(ctx context.Context) (response *http.Response, again bool, er
 	}
 	var sends sends
 	out := c.request.Clone(sends.watch(ctx))
+	if out.Header == nil {
+		out.Header = http.Header{}
+	}
 	out.Header.Set(c.transport.options.Header, c.key.header)
 	// Without GetBody the base cannot repeat a request with a body by itself: tries are counted here.
 	out.Body, out.GetBody, out.ContentLength = body, nil, c.body.length

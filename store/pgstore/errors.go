@@ -62,6 +62,9 @@ var (
 // explain adds to an error what to do about it.
 func explain(err error) error {
 	code := sqlState(err)
+	if code == "08P01" && strings.Contains(err.Error(), "startup parameter") {
+		return fmt.Errorf("add pgbouncer=1 to the DSN: a PgBouncer in between does not take the session's settings: %w", err)
+	}
 	for _, part := range []string{code, code[:min(2, len(code))]} {
 		if what, ok := advice[part]; ok {
 			return fmt.Errorf("%s: %w", what, err)

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -196,6 +197,23 @@ func TestExpectContinue(t *testing.T) {
 		r.Header.Set("Expect", "100-continue")
 		if g := f.send(r); g.body != "book" {
 			t.Errorf("key %q: got %+v", key, g)
+		}
+	}
+}
+
+// Whoever closes when the time for draining is over already, because a stream took it, is not told that requests were cut off when none was.
+func TestClosingWithoutTime(t *testing.T) {
+	t.Parallel()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	up, _ := serving(t, nil)
+	for range 20 { // both were ready, and one was chosen at random
+		p, err := New(t.Context(), memstore.New(nil), guarding(t, up), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(over); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-// replyBarred is what the script of an effect answers when no record may be made now.
-const replyBarred = -4
+// What the script of an effect answers.
+const (
+	replyOther  = -2 // the record is another one than was expected
+	replyBarred = -4 // no record may be made now
+)
 
 // effectCall is one effect on one candidate of an invocation.
 type effectCall struct {
@@ -255,10 +258,14 @@ const (
 func readEffect(message rueidis.RedisMessage) (state machine.State, text string, expiry, age int64, kind int) {
 	if n, err := message.AsInt64(); err == nil {
 		switch n {
+		case replyOther:
+			kind = effectMet
 		case replyBarred:
 			kind = effectBarred
 		case replyLost:
 			kind = effectLost
+		default:
+			text, kind = strconv.FormatInt(n, 10), effectStray
 		}
 		return state, text, expiry, age, kind
 	}

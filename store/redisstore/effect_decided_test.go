@@ -155,7 +155,7 @@ func TestDecidedEffectsThatReturn(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	s, keys := d.open(), []string{d.business("t", "n")}
-	for _, returned := range []string{"'x'", "", "false"} {
+	for _, returned := range []string{"'x'", "", "false", "5", "'5'"} {
 		e, err := NewDecidedEffect("test", 0, "do return "+returned+" end", `call('INCR', KEYS[1])`)
 		if err != nil {
 			t.Fatal(err)

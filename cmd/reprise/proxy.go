@@ -75,6 +75,9 @@ func startUnlessStopped(ctx context.Context, c *config.Config, flags *configFlag
 	for {
 		select {
 		case <-started:
+			if err == nil && ctx.Err() != nil { // it had started all the same
+				return nil, errors.Join(context.Cause(ctx), s.stop("a signal while it started", signals))
+			}
 			return s, err
 		case sig := <-signals:
 			if sig != syscall.SIGHUP { // there is nothing to reload yet

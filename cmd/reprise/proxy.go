@@ -44,7 +44,7 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 		log.Warn("a variable has no meaning here", "variable", is, "meant", meant)
 	}
 	s, err := startUnlessStopped(ctx, c, flags, log, signals)
-	if err != nil {
+	if s == nil {
 		return err
 	}
 	for {
@@ -63,7 +63,8 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 	}
 }
 
-// startUnlessStopped starts the service. A signal to stop ends that, also where a store does not answer.
+// startUnlessStopped starts the service. A signal to stop ends that, also where a store does not answer; there is no service
+// then. One that had started all the same is stopped in order, which is no error.
 func startUnlessStopped(ctx context.Context, c *config.Config, flags *configFlags, log *slog.Logger, signals <-chan os.Signal) (s *service, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -75,8 +76,8 @@ func startUnlessStopped(ctx context.Context, c *config.Config, flags *configFlag
 	for {
 		select {
 		case <-started:
-			if err == nil && ctx.Err() != nil { // it had started all the same
-				return nil, errors.Join(context.Cause(ctx), s.stop("a signal while it started", signals))
+			if err == nil && ctx.Err() != nil {
+				return nil, s.stop("a signal while it started", signals)
 			}
 			return s, err
 		case sig := <-signals:

@@ -206,11 +206,12 @@ func (e *endurance) until(otherwise string, event <-chan struct{}) {
 // returns when the action runs.
 func (e *endurance) hold() (letGo chan struct{}, lost <-chan struct{}) {
 	letGo, over, runs := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	k := e.key(e.policy, "held")
 	begun := false
 	e.long.Go(func() {
-		for !begun && !closed(letGo) && pause(e.ctx, breath) { // on a machine that is busy it may take several tries
-			e.send(e.guard, k, func(ctx context.Context, run *reprise.Run, p *page) (reprise.Response, error) {
+		// On a machine that is busy it may take several tries. Each has its own key: one whose start was not answered in time
+		// is unknown in the end.
+		for try := 0; !begun && !closed(letGo) && pause(e.ctx, breath); try++ {
+			e.send(e.guard, e.key(e.policy, fmt.Sprint("held/", try)), func(ctx context.Context, run *reprise.Run, p *page) (reprise.Response, error) {
 				begun = true
 				close(runs)
 				select {

@@ -29,6 +29,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// programEnv is the environment of a process that is the program itself. What make says to the race detector is for it, too.
+func programEnv(more ...string) []string {
+	return append([]string{beMain + "=1", "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}, more...)
+}
+
 // proxyProcess is a `reprise proxy` in a process of its own.
 type proxyProcess struct {
 	t       *testing.T
@@ -61,7 +66,7 @@ func startServing(t *testing.T, dir string, environ []string, args ...string) *p
 	t.Helper()
 	p := &proxyProcess{t: t, log: make(chan logLine, 10000), ended: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], args...)
-	p.cmd.Dir, p.cmd.Env = dir, append([]string{beMain + "=1", "PATH=" + os.Getenv("PATH")}, environ...)
+	p.cmd.Dir, p.cmd.Env = dir, programEnv(environ...)
 	out, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -87,8 +87,22 @@ type meterParts struct {
 // directoryMemory is for how long it is remembered which apps there are, and which lines there are not.
 const directoryMemory = 10 * time.Second
 
-// openLedger opens SQL alone.
+// openLedger opens SQL alone. A ledger that has other terms is refused.
 func openLedger(ctx context.Context, c *config.Meter, log *slog.Logger) (*meterParts, error) {
+	parts, err := openAnyLedger(ctx, c, log)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := asking(ctx)
+	defer cancel()
+	if err := parts.ledger.CheckTerms(ctx, parts.terms()); err != nil {
+		return nil, errors.Join(otherTerms(err), parts.close())
+	}
+	return parts, nil
+}
+
+// openAnyLedger leaves it to its caller to compare the terms.
+func openAnyLedger(ctx context.Context, c *config.Meter, log *slog.Logger) (*meterParts, error) {
 	calendar, err := meter.NewCalendar(c.Zone, int(c.Anchor))
 	if err != nil {
 		return nil, usageError{err}
@@ -99,11 +113,20 @@ func openLedger(ctx context.Context, c *config.Meter, log *slog.Logger) (*meterP
 	if parts.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
 		return nil, err
 	}
-	if err := parts.ledger.CheckCalendar(ctx, calendar); err != nil {
-		return nil, errors.Join(usageError{err}, parts.ledger.Close())
-	}
 	parts.directory = pipeline.NewDirectory(parts.ledger, directoryMemory)
 	return parts, nil
+}
+
+func (m *meterParts) terms() meterledger.Terms {
+	return meterledger.Terms{Calendar: m.calendar, Horizon: m.horizon}
+}
+
+// otherTerms makes it wrong use that the configuration is not as the ledger has it.
+func otherTerms(err error) error {
+	if errors.Is(err, meterledger.ErrCalendar) || errors.Is(err, meterledger.ErrHorizon) {
+		return usageError{err}
+	}
+	return err
 }
 
 // openMeter opens both.

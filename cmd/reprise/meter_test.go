@@ -181,7 +181,7 @@ func TestMeterCommands(t *testing.T) {
 		at.newcomers(p)
 		at.deadLetters(p)
 		at.tampers()
-		at.otherCalendar()
+		at.otherTerms()
 		at.stops(p)
 	})
 }
@@ -239,8 +239,9 @@ func (at *meterSite) tampers() {
 	at.must("audit")
 }
 
-// otherCalendar: who would count days and months otherwise than the rows in SQL is not let in.
-func (at *meterSite) otherCalendar() {
+// otherTerms: who would count days and months otherwise than the rows in SQL, or keep what is in Redis for another time, is not let
+// in.
+func (at *meterSite) otherTerms() {
 	usual := readFile(at.t, at.path("meter.yaml"))
 	defer writeFile(at.t, at.path("meter.yaml"), usual)
 	for _, line := range []string{"zone: Europe/Berlin\n", "anchor: 15\n"} {
@@ -248,6 +249,10 @@ func (at *meterSite) otherCalendar() {
 		for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"hydrate", "--renew"}, {"fold"}} {
 			at.says(exitUsage, "its days are those of UTC, and its months begin on day 1", command...)
 		}
+	}
+	writeFile(at.t, at.path("meter.yaml"), strings.Replace(usual, "retention: 2d", "retention: 1d", 1))
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"hydrate"}, {"fold"}, {"audit"}} {
+		at.says(exitUsage, "its retention is 48h0m0s with a tolerance of", command...)
 	}
 }
 

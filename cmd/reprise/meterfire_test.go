@@ -142,7 +142,7 @@ func (f *fire) start(n int) {
 			f.t.Fatal(err)
 		}
 		c.cmd = exec.Command(os.Args[0], "demo", "child", "--", "meter", "serve", "--config", servingConfig, "--listen", f.addresses[n])
-		c.cmd.Dir, c.cmd.Env = f.site.dir, []string{beMain + "=1", "PATH=" + os.Getenv("PATH")}
+		c.cmd.Dir, c.cmd.Env = f.site.dir, programEnv()
 		c.cmd.Stdout, c.cmd.Stderr = out, out
 		if c.stdin, err = c.cmd.StdinPipe(); err == nil {
 			err = c.cmd.Start()

@@ -50,7 +50,7 @@ func newMeterServeCommand(p process) *cobra.Command {
 		case <-cmd.Context().Done():
 			return s.stop("the program is to end", signals)
 		case err := <-s.failed:
-			return errors.Join(err, s.stop("the listener failed", signals))
+			return errors.Join(err, s.stop("it cannot go on", signals))
 		}
 	}
 	return cmd
@@ -85,7 +85,7 @@ func startMeter(ctx context.Context, c *config.Meter, log *slog.Logger) (s *mete
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	s = &meterService{meterParts: parts, failed: make(chan error, 1)}
+	s = &meterService{meterParts: parts, failed: make(chan error, 2)}
 	if err := s.make(ctx, token); err != nil {
 		return nil, errors.Join(err, parts.close(), listener.Close())
 	}
@@ -130,8 +130,12 @@ func (s *meterService) startWork(streams *meterredis.Streams) {
 	})
 	for what, run := range map[string]func(context.Context) error{"worker": worker.Run, "keeper": s.keeper().Run} {
 		s.work.Go(func() {
-			if err := run(s.life); err != nil {
+			err := run(s.life)
+			if err != nil {
 				s.log.Warn("meter: the "+what+" ended", "error", err)
+			}
+			if s.life.Err() == nil && err != nil { // it works by other terms than the ledger now has
+				s.failed <- err
 			}
 		})
 	}

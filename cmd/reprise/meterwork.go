@@ -76,7 +76,8 @@ func newMeterHydrateCommand(p process) *cobra.Command {
 		Short: "Fill Redis from SQL: the first time, and when it was lost",
 		Long: "Closes the gate, begins a new generation, writes every family and line as SQL says, and opens the gate. What was in Redis before\n" +
 			"counts for nothing; what processes hold that was decided before is refused, and decided again. A hydration that stopped is begun anew.\n" +
-			"A Redis that is complete and open is left as it is, unless --renew says otherwise.",
+			"A Redis that is complete and open is left as it is, unless --renew says otherwise. With --renew it also gives the ledger the configured\n" +
+			"retention and tolerance, which are the same for every process: stop those that serve first, and start them so configured afterwards.",
 		Args: noArguments,
 	}
 	flags := addMeterFlags(cmd, p, false)
@@ -88,7 +89,7 @@ func newMeterHydrateCommand(p process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		m, err := openLedger(cmd.Context(), c, newLogger(cmd.ErrOrStderr(), c.Log))
+		m, err := openAnyLedger(cmd.Context(), c, newLogger(cmd.ErrOrStderr(), c.Log))
 		if err != nil {
 			return err
 		}
@@ -105,14 +106,12 @@ func newMeterHydrateCommand(p process) *cobra.Command {
 	return cmd
 }
 
-// hydrate opens the months that are due, and fills Redis.
+// hydrate fills Redis.
 func (m *meterParts) hydrate(ctx context.Context, who, why string, renew bool) (pipeline.Hydrated, error) {
-	if _, err := m.keeper().OpenMonths(ctx); err != nil {
-		return pipeline.Hydrated{}, err
-	}
-	return pipeline.Hydrate(ctx, pipeline.Hydration{
+	done, err := pipeline.Hydrate(ctx, pipeline.Hydration{
 		Ledger: m.ledger, Redis: m.config.Redis, Log: m.log, Calendar: m.calendar, Horizon: m.horizon, Who: who, Why: why, Renew: renew,
 	})
+	return done, otherTerms(err)
 }
 
 func newMeterOpenMonthCommand(p process) *cobra.Command {
@@ -134,7 +133,7 @@ func newMeterOpenMonthCommand(p process) *cobra.Command {
 		}
 		return onLedger(cmd, flags, func(ctx context.Context, m *meterParts) (err error) {
 			var made int64
-			if err = m.ledger.KeepCalendar(ctx, m.calendar); err != nil {
+			if err = m.ledger.KeepTerms(ctx, m.terms()); err != nil {
 				return err
 			}
 			if wanted == 0 {

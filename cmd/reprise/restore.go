@@ -107,11 +107,8 @@ func (r *restoring) open(ctx context.Context, changes bool) (_ *restorePlace, er
 	if at.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
 		return nil, err
 	}
-	if err := at.ledger.CheckCalendar(ctx, at.calendar); err != nil {
-		if errors.Is(err, meterledger.ErrCalendar) {
-			err = usageError{err}
-		}
-		return nil, errors.Join(err, at.ledger.Close())
+	if err := at.ledger.CheckTerms(ctx, meterledger.Terms{Calendar: at.calendar, Horizon: at.horizon}); err != nil {
+		return nil, errors.Join(otherTerms(err), at.ledger.Close())
 	}
 	at.sessions, err = restore.Open(ctx, c.Ledger, 0)
 	if errors.Is(err, store.ErrSchema) && !changes {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,11 @@ func TestRestoreCommands(t *testing.T) {
 	call(0, "start", "--dry-run").has("intact")
 	unchanged()
 	call(2, "start", "--plan", "other").has(`no plan "other"`)
+	shorter := filepath.Join(t.TempDir(), "meter.yaml")
+	writeFile(t, shorter, "retention: 1d\n")
+	for _, command := range []string{"start", "verify", "assess", "drill"} {
+		call(2, command, "--config", shorter).has("its retention is 168h0m0s", "configure both as the ledger has them")
+	}
 	call(2, "start", "--failure-time", "yesterday").has("2026-03-01T03:00:00Z")
 	call(1, "start", "--failure-time", time.Now().Add(time.Hour).Format(time.RFC3339)).has("time of failure")
 	server.FlushAll()

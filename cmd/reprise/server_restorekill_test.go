@@ -18,8 +18,7 @@ import (
 func (s *restoreSite) process(args ...string) *exec.Cmd {
 	s.t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"restore"}, args...)...)
-	cmd.Env = []string{beMain + "=1", "PATH=" + os.Getenv("PATH"), "USER=ann",
-		"REPRISE_METER_REDIS=" + s.redis, "REPRISE_METER_LEDGER=" + s.dsn, "REPRISE_METER_TAKE_OVER=1s"}
+	cmd.Env = programEnv("USER=ann", "REPRISE_METER_REDIS="+s.redis, "REPRISE_METER_LEDGER="+s.dsn, "REPRISE_METER_TAKE_OVER=1s")
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

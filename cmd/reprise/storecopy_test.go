@@ -312,7 +312,7 @@ func TestStoreCopyIsKilled(t *testing.T) {
 	m.start(m.from, nil).kill() // it tells a new file its secret
 	m.answered(records)
 	copier := exec.Command(os.Args[0], "store", "copy")
-	copier.Env = []string{beMain + "=1", fromVariable + "=" + m.from.dsn, toVariable + "=" + m.to.dsn}
+	copier.Env = programEnv(fromVariable+"="+m.from.dsn, toVariable+"="+m.to.dsn)
 	if err := copier.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,8 @@ var (
 	ErrHeld = errors.New("held by a restore")
 	// ErrCalendar: days and months are counted by another calendar.
 	ErrCalendar = errors.New("the ledger has another calendar")
+	// ErrHorizon: what is kept in Redis is kept for another time.
+	ErrHorizon = errors.New("the ledger has another horizon")
 	// ErrNotDrained: a line cannot move yet, because something of it is still under way.
 	ErrNotDrained = errors.New("not drained")
 )

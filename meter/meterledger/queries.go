@@ -15,7 +15,7 @@ type queries struct {
 	// Generations, and what waits for a restore.
 	shareGeneration, lockGeneration, generation, setGeneration, generationUsed, addGeneration database.Statement
 	shareHold, lockHold, hold, setHold                                                        database.Statement
-	calendar, setCalendar                                                                     database.Statement
+	terms, keepCalendar, keepHorizon, setHorizon                                              database.Statement
 	// Lines, families, apps.
 	putFamilies, putLines, putMembers, putApps     database.Statement
 	families, lines, apps, counts                  database.Statement
@@ -46,7 +46,7 @@ func (q *queries) named() map[string]*database.Statement {
 		"share_generation": &q.shareGeneration, "lock_generation": &q.lockGeneration, "generation": &q.generation,
 		"set_generation": &q.setGeneration, "generation_used": &q.generationUsed, "add_generation": &q.addGeneration,
 		"share_hold": &q.shareHold, "lock_hold": &q.lockHold, "hold": &q.hold, "set_hold": &q.setHold,
-		"calendar": &q.calendar, "set_calendar": &q.setCalendar,
+		"terms": &q.terms, "keep_calendar": &q.keepCalendar, "keep_horizon": &q.keepHorizon, "set_horizon": &q.setHorizon,
 		"put_families": &q.putFamilies, "put_lines": &q.putLines, "put_members": &q.putMembers, "put_apps": &q.putApps,
 		"families": &q.families, "lines": &q.lines, "apps": &q.apps, "counts": &q.counts,
 		"end_member": &q.endMember, "add_member": &q.addMember, "history": &q.history,

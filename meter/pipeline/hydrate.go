@@ -25,7 +25,7 @@ type Hydration struct {
 	Calendar meter.Calendar
 	Horizon  meter.Horizon
 	Who, Why string
-	// Renew hydrates also a Redis that is complete and open.
+	// Renew hydrates also a Redis that is complete and open, and gives the ledger the Horizon where it has another one.
 	Renew bool
 	// Progress is told how many units are done, and of how many; it may be nil.
 	Progress func(done, units int)
@@ -46,10 +46,22 @@ const (
 	rangesAtOnce = 4
 )
 
-// Hydrate closes the gate, begins a new generation in SQL and in Redis, writes all units as the ledger says, and opens the gate.
-// What was in Redis before counts for nothing, and so does what a hydration has written that stopped.
+// Hydrate closes the gate, opens the months that are due, begins a new generation in SQL and in Redis, writes all units as the
+// ledger says, and opens the gate. What was in Redis before counts for nothing, and so does what a hydration has written that stopped.
 func Hydrate(ctx context.Context, h Hydration) (done Hydrated, err error) {
+	terms := meterledger.Terms{Calendar: h.Calendar, Horizon: h.Horizon}
+	if err := h.Ledger.CheckTerms(ctx, terms); err != nil && !(h.Renew && errors.Is(err, meterledger.ErrHorizon)) {
+		return done, err
+	}
 	if err := h.closeGate(ctx); err != nil {
+		return done, err
+	}
+	if h.Renew {
+		if err := h.Ledger.RenewTerms(ctx, terms); err != nil {
+			return done, err
+		}
+	}
+	if _, err := openMonths(ctx, h.Ledger, terms); err != nil {
 		return done, err
 	}
 	if done.Generation, err = h.begin(ctx); err != nil {

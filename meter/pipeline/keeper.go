@@ -28,7 +28,7 @@ const (
 	foldEvery  = time.Minute
 )
 
-// Run works until ctx ends.
+// Run works until ctx ends. It returns an error if the ledger has other terms than this process works by, which must end then.
 func (k *Keeper) Run(ctx context.Context) error {
 	var folded time.Time
 	for ctx.Err() == nil {
@@ -37,7 +37,11 @@ func (k *Keeper) Run(ctx context.Context) error {
 		}
 		if time.Since(folded) > foldEvery {
 			folded = time.Now()
-			if _, err := k.OpenMonths(ctx); err != nil {
+			_, err := k.OpenMonths(ctx)
+			if errors.Is(err, meterledger.ErrCalendar) || errors.Is(err, meterledger.ErrHorizon) {
+				return err
+			}
+			if err != nil {
 				k.complain(ctx, "open months", err)
 			}
 			if err := k.Spread(ctx); err != nil {
@@ -61,15 +65,19 @@ func (k *Keeper) complain(ctx context.Context, what string, err error) {
 // OpenMonths makes the monthly grants of all months that have to be open, and returns how many it made. They are in SQL then;
 // [Keeper.Confirm] brings them to Redis.
 func (k *Keeper) OpenMonths(ctx context.Context) (made int64, err error) {
-	if err := k.Ledger.KeepCalendar(ctx, k.Calendar); err != nil {
+	return openMonths(ctx, k.Ledger, meterledger.Terms{Calendar: k.Calendar, Horizon: k.Horizon})
+}
+
+func openMonths(ctx context.Context, ledger *meterledger.Ledger, terms meterledger.Terms) (made int64, err error) {
+	if err := ledger.KeepTerms(ctx, terms); err != nil {
 		return 0, err
 	}
-	now, err := k.Ledger.Now(ctx)
+	now, err := ledger.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
-	for _, month := range k.Horizon.Months(k.Calendar, now) {
-		n, err := k.Ledger.OpenMonth(ctx, month)
+	for _, month := range terms.Horizon.Months(terms.Calendar, now) {
+		n, err := ledger.OpenMonth(ctx, month)
 		made += n
 		if err != nil {
 			return made, err

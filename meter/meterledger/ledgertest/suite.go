@@ -19,7 +19,7 @@ type Server func(t testing.TB) string
 func Run(t *testing.T, server Server) {
 	for name, test := range map[string]func(*testing.T, Server){
 		"schema":             testSchema,
-		"calendar":           testCalendar,
+		"terms":              testTerms,
 		"lines":              testLines,
 		"ids are bytes":      testBytes,
 		"policies":           testPolicies,

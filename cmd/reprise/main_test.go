@@ -183,9 +183,15 @@ func fetch(client *http.Client, r *http.Request) got {
 // eventually asks again until something is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
+	eventuallyAsked(t, 50*time.Millisecond, what, so)
+}
+
+// eventuallyAsked is for what costs something to ask for.
+func eventuallyAsked(t *testing.T, every time.Duration, what string, so func() bool) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	again := time.NewTicker(50 * time.Millisecond)
+	again := time.NewTicker(every)
 	defer again.Stop()
 	for !so() {
 		select {

@@ -173,11 +173,13 @@ func newLoad(t *testing.T, name string, proxies ...*proxyProcess) *callers {
 	c := &callers{stop: make(chan struct{}), begun: make(chan struct{})}
 	for caller := range 4 {
 		c.group.Go(func() {
+			pace := time.NewTicker(100 * time.Millisecond) // they leave room for the copy
+			defer pace.Stop()
 			for i := 0; ; i++ {
 				select {
 				case <-c.stop:
 					return
-				default:
+				case <-pace.C:
 				}
 				key := fmt.Sprintf("%s %d of caller %d", name, i, caller)
 				for n, p := range proxies {
@@ -237,7 +239,7 @@ func (m *moving) run() {
 	m.interrupted()
 	m.retried(answered, both...)
 	<-loads[0].begun
-	eventually(t, "the copy is complete", func() bool {
+	eventuallyAsked(t, time.Second, "the copy is complete", func() bool {
 		c := m.copy("--verify")
 		if c.code != exitDone && !strings.Contains(c.err, "the copy is not complete") {
 			t.Fatalf("with both: %+v", c)

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,6 +47,9 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 	}
 	filter := store.Filter{States: q.States, Operation: q.Operation}
 	found, err := lister.List(ctx, filter, q.Cursor, min(orDefault(q.Limit, 100), 1000))
+	if errors.Is(err, store.ErrCursor) {
+		return Page{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
 	if err != nil {
 		return Page{}, fmt.Errorf("listing records: %w", err)
 	}

@@ -24,6 +24,8 @@ var (
 	ErrSecretTooLate = errors.New("secret announced too late")
 	// ErrSecretReused: a version of the secret has the bytes of another one.
 	ErrSecretReused = errors.New("secret used before")
+	// ErrCursor: no page of this listing gave this cursor, or it is not valid any more.
+	ErrCursor = errors.New("not a cursor of this listing")
 	// ErrSchema: the store's schema is not one that this version can work with.
 	ErrSchema = errors.New("schema does not fit")
 )

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -59,6 +60,24 @@ type Page struct {
 // and still have a next one.
 type Lister interface {
 	List(ctx context.Context, filter Filter, cursor string, limit int) (Page, error)
+}
+
+// DigestCursor reads the cursor of a listing in the order of digests: that of the last record before the page. An empty one is the
+// lowest digest, which no record has. The error is [ErrCursor].
+func DigestCursor(cursor string) (machine.Digest, error) {
+	if cursor == "" {
+		return machine.Digest{}, nil
+	}
+	digest, err := machine.ParseDigest(cursor)
+	if err != nil {
+		return digest, BadCursor(cursor)
+	}
+	return digest, nil
+}
+
+// BadCursor is the [ErrCursor] of a cursor.
+func BadCursor(cursor string) error {
+	return fmt.Errorf("%w: %q: list again from the beginning", ErrCursor, cursor)
 }
 
 // Counts are numbers of records by judged state.

@@ -108,7 +108,7 @@ func newConfigExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [KEY]",
 		Short: "Explain a key of the configuration, or list all",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := config.Explain(append(args, "")[0])
 			if err != nil {

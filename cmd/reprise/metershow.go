@@ -22,7 +22,7 @@ func newMeterShowCommand(p process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show line|family ID [--month M]",
 		Short: "Show what Redis and SQL hold of a line or a family, and why nothing is decided",
-		Args:  cobra.ExactArgs(2),
+		Args:  exactly("line|family", "ID"),
 	}
 	flags := addMeterFlags(cmd, p, false)
 	cmd.Flags().StringVar(&month, "month", "", "the month, yyyyMM; the present one if it is not said")

@@ -23,7 +23,7 @@ func newMeterImportCommand(p process) *cobra.Command {
 			"an app its id alone. Amounts are bytes a month; plans of who is there already are changed, and count from the next month that is opened.\n" +
 			"A process that serves opens the months of what is new within a minute.",
 		Example: "  " + importColumns + "\n  family,smith,,,,20000000000\n  line,+4915112345,smith,5000000000,1000000000,\n  app,video,,,,",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly("FILE.csv"),
 	}
 	flags := addMeterFlags(cmd, p, false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

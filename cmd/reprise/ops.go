@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -70,14 +69,4 @@ func (o *operator) onRecord(cmd *cobra.Command, digest string, work func(ctx con
 		}
 		return work(ctx, service, found)
 	})
-}
-
-// exactly refuses another number of arguments, and names what is expected.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == len(names) {
-			return nil
-		}
-		return usageError{fmt.Errorf("%s takes %q and got %d arguments (see %s --help)", cmd.CommandPath(), names, len(args), cmd.CommandPath())}
-	}
 }

@@ -164,6 +164,11 @@ func TestOpsShow(t *testing.T) {
 		if diff := cmp.Diff(want, s.Response); diff != "" || s.State != "completed" {
 			t.Errorf("%s: %s", s.State, diff)
 		}
+		for says, args := range map[string][]string{"is not a digest": {"show", "zzzz"}, "not a cursor": {"list", "--cursor", "garbage"}} {
+			if c := call(t, "", append([]string{"ops", "--store", dsn}, args...)...); c.code != exitUsage || !strings.Contains(c.err, says) {
+				t.Errorf("%v: %+v", args, c)
+			}
+		}
 		if c := call(t, "", "ops", "show", "--store", dsn, testDigest("nobody").String()); c.code != exitFailed || !strings.Contains(c.err, "no such record") {
 			t.Errorf("nobody: %+v", c)
 		}
@@ -358,6 +363,11 @@ func TestOpsMistakes(t *testing.T) {
 		{[]string{"ops", "list", "--limit", "-1"}, "--limit"},
 		{[]string{"ops", "list", "--store", "mongodb://x"}, "sqlite:"},
 		{[]string{"store", "init"}, "--new"},
+		{[]string{"config", "explain", "store", "listen"}, "one argument at most"},
+		{[]string{"meter", "show"}, "line|family"},
+		{[]string{"meter", "import"}, "FILE.csv"},
+		{[]string{"restore", "certificate", "1", "2"}, "one argument at most"},
+		{[]string{"restore", "undo", "1", "2"}, "one argument at most"},
 	} {
 		if got := call(t, "", c.args...); got.code != exitUsage || !strings.Contains(got.err, c.says) {
 			t.Errorf("%v: %+v", c.args, got)

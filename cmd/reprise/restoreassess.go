@@ -116,7 +116,7 @@ func newRestoreCertificateCommand(r *restoring) *cobra.Command {
 	return &cobra.Command{
 		Use:   "certificate [ID]",
 		Short: "What was restored, by whom, and a digest of what Redis holds now",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.looking(func(cmd *cobra.Command, at *restorePlace) error { return certify(cmd, at, args) })(cmd, nil)
 		},

@@ -165,7 +165,7 @@ func newRestoreUndoCommand(r *restoring) *cobra.Command {
 		Use:   "undo [ID]",
 		Short: "Put back what corrections have replaced: those of a session, or of the last `verify --correct`",
 		Long:  "What has changed since it was corrected is left. It ends with exit code 0 if everything was put back.",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.on(func(cmd *cobra.Command, at *restorePlace) error { return undo(cmd, at, r, args) })(cmd, nil)
 		},

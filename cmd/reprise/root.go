@@ -7,6 +7,9 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/admin"
+	"github.com/reprise-dev/reprise/restore"
 )
 
 // process is what a command sees of the process it runs in.
@@ -37,13 +40,19 @@ func run(ctx context.Context, args []string, p process) int {
 		return exitDone
 	}
 	fmt.Fprintln(p.Err, "reprise:", err)
-	if usage := (usageError{}); errors.As(err, &usage) {
+	if makesNoSense(err) {
 		return exitUsage
 	}
 	if coded := (codeError{}); errors.As(err, &coded) {
 		return coded.code
 	}
 	return exitFailed
+}
+
+// makesNoSense reports whether it is the command line that is wrong, here or in the words of what it was handed to.
+func makesNoSense(err error) bool {
+	usage := usageError{}
+	return errors.As(err, &usage) || errors.Is(err, admin.ErrInvalid) || errors.Is(err, restore.ErrRequest)
 }
 
 func newRootCommand(p process) *cobra.Command {
@@ -88,4 +97,22 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		hint = fmt.Sprintf(", did you mean %q?", near[0])
 	}
 	return usageError{fmt.Errorf("%s does not know %q%s (see %s --help)", cmd.CommandPath(), args[0], hint, cmd.CommandPath())}
+}
+
+// exactly refuses another number of arguments, and names what is expected.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usageError{fmt.Errorf("%s takes %q and got %d arguments (see %s --help)", cmd.CommandPath(), names, len(args), cmd.CommandPath())}
+	}
+}
+
+// atMostOne refuses a second argument.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{fmt.Errorf("%s takes one argument at most and got %d (see %s --help)", cmd.CommandPath(), len(args), cmd.CommandPath())}
+	}
+	return nil
 }

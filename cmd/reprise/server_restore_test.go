@@ -148,6 +148,7 @@ func TestRestoreCommands(t *testing.T) {
 	}
 	call(2, "start", "--failure-time", "yesterday").has("2026-03-01T03:00:00Z")
 	call(1, "start", "--failure-time", time.Now().Add(time.Hour).Format(time.RFC3339)).has("time of failure")
+	call(2, "start", "--rate", "-5").has("write 0 or more")
 	server.FlushAll()
 	call(exitDifferent, "assess").has("empty", "50 units", "remaining_indiv_amount", "as SQL says")
 	call(exitDifferent, "assess", "--json").has(`"verdict":"empty"`, `{"family":"unit","expected":50,"redis":0}`)

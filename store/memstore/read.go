@@ -3,7 +3,6 @@ package memstore
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -17,17 +16,14 @@ func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, li
 	if err := s.usable(ctx); err != nil {
 		return page, err
 	}
-	var after machine.Digest
-	if cursor != "" {
-		var err error
-		if after, err = machine.ParseDigest(cursor); err != nil {
-			return page, fmt.Errorf("cursor: %w", err)
-		}
+	after, err := store.DigestCursor(cursor)
+	if err != nil {
+		return page, err
 	}
 	page.At = machine.InstantOf(s.now())
 	for i := range s.shards {
 		s.shards[i].each(func(r *machine.Record) {
-			if (cursor == "" || bytes.Compare(r.Scope.Digest[:], after[:]) > 0) && filter.Match(r, page.At) {
+			if bytes.Compare(r.Scope.Digest[:], after[:]) > 0 && filter.Match(r, page.At) {
 				page.Records = append(page.Records, r)
 			}
 		})

@@ -23,7 +23,7 @@ func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, li
 	}
 	rest, ok := strings.CutPrefix(cursor, inPrevious)
 	if !ok && cursor != "" {
-		return store.Page{}, fmt.Errorf("cursor %q: not one of this listing", cursor)
+		return store.Page{}, store.BadCursor(cursor)
 	}
 	page, err := list(ctx, s.pair.previous, filter, rest, limit)
 	if err != nil {

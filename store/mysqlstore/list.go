@@ -3,7 +3,6 @@ package mysqlstore
 import (
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"slices"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -24,7 +23,7 @@ func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, li
 }
 
 func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, limit, rows int) (page store.Page, err error) {
-	after, err := parseCursor(cursor)
+	after, err := store.DigestCursor(cursor)
 	if err != nil {
 		return page, err
 	}
@@ -51,17 +50,6 @@ func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, li
 		return store.Page{}, err
 	}
 	return page, nil
-}
-
-func parseCursor(cursor string) (machine.Digest, error) {
-	if cursor == "" {
-		return machine.Digest{}, nil // no record has this digest
-	}
-	digest, err := machine.ParseDigest(cursor)
-	if err != nil {
-		return digest, fmt.Errorf("cursor: %w", err)
-	}
-	return digest, nil
 }
 
 // queryFor reads only what has no end of life where the filter allows it: whoever looks for what is stuck does

@@ -2,7 +2,6 @@ package pgstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -26,7 +25,7 @@ func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, li
 }
 
 func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, limit, rows int) (page store.Page, err error) {
-	after, err := parseCursor(cursor)
+	after, err := store.DigestCursor(cursor)
 	if err != nil {
 		return page, err
 	}
@@ -55,17 +54,6 @@ func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, li
 		return store.Page{}, err
 	}
 	return page, nil
-}
-
-func parseCursor(cursor string) (machine.Digest, error) {
-	if cursor == "" {
-		return machine.Digest{}, nil // no record has this digest
-	}
-	digest, err := machine.ParseDigest(cursor)
-	if err != nil {
-		return digest, fmt.Errorf("cursor: %w", err)
-	}
-	return digest, nil
 }
 
 // queryFor reads only the small table where the filter allows it: whoever looks for what is stuck does not

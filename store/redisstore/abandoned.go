@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // abandoned chooses from the indexes. They hold all that was written as abandoned, and the executions that a claim
@@ -88,7 +89,7 @@ func parsePlace(cursor string) (p place, err error) {
 	}
 	parts := strings.Split(cursor, "-")
 	if len(parts) != 4 || parts[0] != "abandoned" {
-		return p, fmt.Errorf("cursor %q: not one of this listing", cursor)
+		return p, store.BadCursor(cursor)
 	}
 	p.whole = parts[1] == "true"
 	swept, err := strconv.ParseInt(parts[2], 10, 64)
@@ -96,7 +97,7 @@ func parsePlace(cursor string) (p place, err error) {
 		p.after, err = machine.ParseDigest(parts[3])
 	}
 	if err != nil {
-		return p, fmt.Errorf("cursor %q: %w", cursor, err)
+		return p, store.BadCursor(cursor)
 	}
 	p.swept = machine.Instant(swept)
 	return p, nil

@@ -202,10 +202,10 @@ func (sc *scan) String() string {
 func (sc *scan) resume(cursor string) (err error) {
 	parts := strings.Split(cursor, "-")
 	if len(parts) < 4 || parts[0] != "scan" {
-		return fmt.Errorf("cursor %q: not one of this listing", cursor)
+		return store.BadCursor(cursor)
 	}
 	if parts[1] != sc.servers() {
-		return fmt.Errorf("cursor %q: a server was restarted or replaced since: list again from the beginning", cursor)
+		return fmt.Errorf("a server was restarted or replaced since: %w", store.BadCursor(cursor))
 	}
 	if sc.at, err = strconv.Atoi(parts[2]); err == nil {
 		sc.cursor, err = strconv.ParseUint(parts[3], 10, 64)
@@ -216,7 +216,7 @@ func (sc *scan) resume(cursor string) (err error) {
 		sc.passed = append(sc.passed, digest)
 	}
 	if err != nil || sc.at < 0 || sc.at >= len(sc.nodes) {
-		return fmt.Errorf("cursor %q: not one of this listing", cursor)
+		return store.BadCursor(cursor)
 	}
 	return nil
 }

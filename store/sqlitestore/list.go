@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"slices"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -23,7 +22,7 @@ func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, li
 
 func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, limit, rows int) (store.Page, error) {
 	page := store.Page{}
-	after, err := parseCursor(cursor)
+	after, err := store.DigestCursor(cursor)
 	if err != nil {
 		return page, err
 	}
@@ -33,7 +32,7 @@ func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, li
 	}
 	defer s.giveBack(r)
 	page.At = machine.InstantOf(s.now())
-	scan := scan{conn: r.conn, sql: queryFor(filter), after: after}
+	scan := scan{conn: r.conn, sql: queryFor(filter), after: after[:]}
 	more, err := scan.run(ctx, rows, func(row scanned) bool {
 		if row.record == nil {
 			page.Unreadable = append(page.Unreadable, row.digest)
@@ -49,17 +48,6 @@ func (s *Store) list(ctx context.Context, filter store.Filter, cursor string, li
 		page.Next = machine.Digest(scan.after).String()
 	}
 	return page, nil
-}
-
-func parseCursor(cursor string) ([]byte, error) {
-	if cursor == "" {
-		return []byte{}, nil // comes before every digest
-	}
-	digest, err := machine.ParseDigest(cursor)
-	if err != nil {
-		return nil, fmt.Errorf("cursor: %w", err)
-	}
-	return digest[:], nil
 }
 
 // queryFor chooses the smaller index where the filter allows it: whoever looks for what is stuck does

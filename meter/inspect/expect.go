@@ -225,8 +225,8 @@ func digits(n int64) string { return strconv.FormatInt(n, 10) }
 // instants that is; nor which months were open that are over. Both are taken as they are where they can be so.
 func (e *expected) unit(members meterredis.Members, generation meter.Generation, is meterredis.Content) meterredis.Content {
 	fields := map[string]string{"generation": string(generation), "phase": "3", "open": "1"}
-	if !e.still() && is.Fields["open"] == "0" {
-		fields["open"] = "0" // nobody opens it beside a line that moves
+	if open := is.Fields["open"]; !e.still() && strings.HasPrefix(open, "0") {
+		fields["open"] = open // nobody opens it beside a line that moves
 	}
 	tag := unit{members: members}.tag()
 	for _, g := range e.grants[tag] {

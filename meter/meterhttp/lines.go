@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
 func (s *Service) getLine(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +119,7 @@ func (s *Service) move(w http.ResponseWriter, r *http.Request, id, to string) bo
 		return true
 	case errors.Is(err, meterledger.ErrUnknown), errors.Is(err, meterledger.ErrConflict):
 		s.failLine(w, r, err)
-	case errors.Is(err, meterledger.ErrNotDrained), errors.Is(err, context.DeadlineExceeded), errors.Is(err, meterledger.ErrOldGeneration):
+	case errors.Is(err, meterledger.ErrNotDrained), errors.Is(err, meterredis.ErrUnitClosed), errors.Is(err, context.DeadlineExceeded), errors.Is(err, meterledger.ErrOldGeneration):
 		fail(w, problem(ProblemMoveUnfinished, err.Error()+": send the same request again."))
 	default:
 		s.failWith(w, r, err, ProblemLineRefused)

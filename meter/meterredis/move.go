@@ -3,6 +3,7 @@ package meterredis
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,8 +30,12 @@ func newMoves() moves {
 	return moves{rueidis.NewLuaScript(openLua), rueidis.NewLuaScript(arriveLua), rueidis.NewLuaScript(departLua)}
 }
 
-// OpenUnit opens or closes the unit of a line or a family: while it is closed its events wait. A unit that is not there in this
-// generation decides nothing anyway, and is left.
+// ErrUnitClosed: the unit is closed already, because another line of it moves, or because it is in quarantine.
+var ErrUnitClosed = errors.New("the unit is closed")
+
+// OpenUnit closes the unit that a line is in, because the line moves, and opens it again: while it is closed its events wait. One that
+// is closed for another reason stays closed, and is [ErrUnitClosed] for who would close it. A unit that is not there in this generation
+// decides nothing anyway, and is left.
 func (m *Meter) OpenUnit(ctx context.Context, line, family string, open bool) error {
 	u := unitOf(line, family)
 	g := m.store.Generation(u.tag)
@@ -39,7 +44,10 @@ func (m *Meter) OpenUnit(ctx context.Context, line, family string, open bool) er
 		text = "1"
 	}
 	keys := []string{m.names.unit(u), m.store.GenerationKey(u.tag)}
-	n, err := m.moves.open.Exec(ctx, m.client, keys, []string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), text}).AsInt64()
+	n, err := m.moves.open.Exec(ctx, m.client, keys, []string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), text, line}).AsInt64()
+	if err == nil && n == -2 {
+		return fmt.Errorf("%w: unit %s: another line of it moves, whose move has to be ended first, by the same move again, or it is in quarantine", ErrUnitClosed, u.tag)
+	}
 	return moved(u, "open or close it again", n, err)
 }
 

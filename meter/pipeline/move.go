@@ -35,20 +35,45 @@ func (mv *Mover) Move(ctx context.Context, line, to string) error {
 		return fmt.Errorf("line %s: %w", line, meterledger.ErrUnknown)
 	}
 	from, err := mv.origin(ctx, current, to)
-	if err != nil || from == to {
+	if err != nil {
 		return err
+	}
+	if from == to { // an earlier move to somewhere else may have closed the unit, and was given up
+		return mv.Meter.OpenUnit(ctx, line, to, true)
 	}
 	if err := mv.Possible(ctx, to); err != nil {
 		return err
 	}
-	if err := mv.Meter.OpenUnit(ctx, line, from, false); err != nil {
-		return err
+	if err := mv.close(ctx, line, from); err != nil {
+		return fmt.Errorf("line %s stays in family %q: %w", line, from, err)
 	}
 	if err := mv.leave(ctx, line, from, to); err != nil {
 		return fmt.Errorf("line %s stays in family %q, whose unit is closed until the move is repeated: %w", line, from, err)
 	}
 	mv.Directory.Forget(line)
 	return mv.Meter.OpenUnit(ctx, line, from, true)
+}
+
+// close closes the unit of the line. It waits for other lines of it that move.
+func (mv *Mover) close(ctx context.Context, line, from string) error {
+	return mv.patiently(ctx, meterredis.ErrUnitClosed, func() error { return mv.Meter.OpenUnit(ctx, line, from, false) })
+}
+
+// patiently tries until the error is another one. When ctx ends, it returns what was waited for.
+func (mv *Mover) patiently(ctx context.Context, while error, try func() error) error {
+	var last error
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := try()
+		switch {
+		case errors.Is(err, while):
+			last = err
+		case last == nil || ctx.Err() == nil:
+			return err
+		}
+		if pause(ctx, wait); ctx.Err() != nil {
+			return last
+		}
+	}
 }
 
 // Possible says why no line can move to a family: there is none of that name. It is asked before a unit is closed, which stays closed until the
@@ -111,18 +136,12 @@ func (mv *Mover) leave(ctx context.Context, line, from, to string) error {
 
 // switchOver switches membership in SQL, when SQL has everything of the line.
 func (mv *Mover) switchOver(ctx context.Context, m meterledger.Move) error {
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	return mv.patiently(ctx, meterledger.ErrNotDrained, func() error {
 		if _, err := mv.Ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
 			return err
 		}
-		err := mv.Ledger.MoveLine(ctx, m)
-		if !errors.Is(err, meterledger.ErrNotDrained) {
-			return err
-		}
-		if pause(ctx, wait); ctx.Err() != nil {
-			return err
-		}
-	}
+		return mv.Ledger.MoveLine(ctx, m)
+	})
 }
 
 // arrive writes the line's keys where it is now.

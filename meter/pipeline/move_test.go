@@ -1,12 +1,16 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
 // A move to a family that is not there is refused before anything is closed: repeating it would never open the unit again.
@@ -72,6 +76,37 @@ func TestLineMoves(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A unit that is closed for a line that moves is not opened by the move of another line of it, which waits. Who gives the move up opens it.
+func TestUnitIsClosedForOneLine(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, servicetest.Postgres(t).Database(t), 8)
+	defer p.work()()
+	event := p.event(1)
+	event.Line = "line-2"
+	p.must(p.meter.OpenUnit(t.Context(), "line-0", "family-0", false)) // a move that died
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := p.mover().Move(short, "line-2", "family-1"); !errors.Is(err, meterredis.ErrUnitClosed) {
+		t.Errorf("another line moves: %v", err)
+	}
+	p.must(p.mover().Move(t.Context(), "line-2", "family-0")) // where it is: nothing is to be done
+	day := p.calendar.Day(time.Now())
+	if s, err := p.meter.State(t.Context(), "line-0", "family-0", "video", day, p.calendar.MonthOf(day)); err != nil || s.Unit.Open {
+		t.Errorf("%+v, %v", s.Unit, err)
+	}
+
+	p.must(p.mover().Move(t.Context(), "line-0", "family-0")) // it is given up
+	p.accept(p.intake(false), []meter.Event{event})
+	p.rows([]meter.Event{event})
+	var both sync.WaitGroup
+	for _, line := range []string{"line-0", "line-2"} {
+		both.Go(func() { p.must(p.mover().Move(t.Context(), line, "family-1")) })
+	}
+	both.Wait()
+	p.drained()
+	p.audit()
 }
 
 // A move that stopped anywhere is gone on with by the same move.

@@ -142,7 +142,7 @@ func tryIO(t *testing.T, open func() (*troupe, *broken)) string {
 	ctx, enough := context.WithCancel(t.Context())
 	defer enough()
 	f := &finder{enough: enough}
-	everyIO(ctx, f, 1, false, func() *troupe { p, _ := open(); return p })
+	everyIO(ctx, f, 1, false, func(play func(*troupe)) { p, _ := open(); play(p) })
 	return f.first()
 }
 

@@ -19,27 +19,51 @@ const players = 6
 // the first, the second and so on, until there is no such I/O any more. With everyFault, every I/O suffers every
 // fault. Otherwise every other I/O suffers one, or fewer of very many, in turn: scenes share most of their I/Os,
 // so that each sort of I/O is lost before and after it was done. Where the turn begins is a matter of the seed.
-func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, open func() *troupe) {
-	all := []*troupe{open()}
-	ios := rehearse(ctx, r, all[0])
-	for len(all) < players {
-		all = append(all, open())
-	}
-	jobs := make(chan job)
-	var playing sync.WaitGroup
-	var total tally
-	for _, p := range all {
-		playing.Go(func() {
-			for j := range jobs {
-				p.playAll(ctx, r, j, &total)
-			}
-		})
-	}
-	faults := all[0].subject.Wire.Faults()
+//
+// on opens a database, plays on it and closes it. What is played with everyFault has new ones all the time: a listing looks at each
+// record that was left, and each look is an I/O.
+func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, on stages) {
+	on(func(first *troupe) {
+		ios := rehearse(ctx, r, first)
+		jobs := make(chan job)
+		var playing sync.WaitGroup
+		var total tally
+		for player := range players {
+			playing.Go(func() {
+				play := func(p *troupe) {
+					for j := range jobs {
+						p.playAll(ctx, r, j, &total)
+					}
+				}
+				switch {
+				case everyFault:
+					for j := range jobs {
+						on(func(p *troupe) { p.playAll(ctx, r, j, &total) })
+					}
+				case player == 0:
+					play(first)
+				default:
+					on(play)
+				}
+			})
+		}
+		for _, j := range jobsOf(ios, first.subject.Wire.Faults(), seed, everyFault) {
+			jobs <- j
+		}
+		close(jobs)
+		playing.Wait()
+		total.judge(r, "I/Os have failed")
+	})
+}
+
+// stages opens a database for somebody, and closes it afterwards.
+type stages func(play func(*troupe))
+
+func jobsOf(ios []int, faults []Fault, seed uint64, everyFault bool) (jobs []job) {
 	for i, sc := range scenes {
 		if everyFault {
 			for _, fault := range faults {
-				jobs <- job{scene: sc, faults: []Fault{fault}, first: 1, step: 1, last: ios[i]}
+				jobs = append(jobs, job{scene: sc, faults: []Fault{fault}, first: 1, step: 1, last: ios[i]})
 			}
 			continue
 		}
@@ -48,12 +72,10 @@ func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, open
 		const parts = 2
 		step := 2 * max(1, ios[i]/atMost)
 		for part := range parts {
-			jobs <- job{scene: sc, faults: in, first: 1 + turn%2 + part*step, step: parts * step, last: ios[i]}
+			jobs = append(jobs, job{scene: sc, faults: in, first: 1 + turn%2 + part*step, step: parts * step, last: ios[i]})
 		}
 	}
-	close(jobs)
-	playing.Wait()
-	total.judge(r, "I/Os have failed")
+	return jobs
 }
 
 // rehearse plays every scene without a fault, and sees that each tells what it is meant to tell, and that all

@@ -93,18 +93,25 @@ func Run(t *testing.T, k Kind) {
 func (k Kind) parts() []part {
 	return []part{
 		{"commands", func(t *testing.T) {
-			everyIO(t.Context(), t, seedOf(t), proving(), func() *troupe { return newTroupe(t, k.Open(t), true) })
+			everyIO(t.Context(), t, seedOf(t), proving(), k.stages(t, true))
 		}},
 		{"wire", func(t *testing.T) {
 			if k.Open(t).Wire == nil {
 				t.Skip("the store has no wire: every I/O is a command")
 			}
-			everyIO(t.Context(), t, seedOf(t), proving(), func() *troupe { return newTroupe(t, k.Open(t), false) })
+			everyIO(t.Context(), t, seedOf(t), proving(), k.stages(t, false))
 		}},
 		{"histories", func(t *testing.T) {
 			p := newTroupe(t, k.Open(t), false)
 			p.histories(t.Context(), t, seedOf(t), rounds(3, 400), p.handles(t), nil)
 		}},
+	}
+}
+
+// stages opens databases of which each is closed with a test of its own.
+func (k Kind) stages(t *testing.T, commands bool) stages {
+	return func(play func(*troupe)) {
+		t.Run("database", func(t *testing.T) { play(newTroupe(t, k.Open(t), commands)) })
 	}
 }
 

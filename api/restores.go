@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,23 +37,43 @@ func NewRestores(life context.Context, sessions *restore.Sessions, runner *resto
 const (
 	ProblemRequestMalformed = "request-malformed"
 	ProblemNotFound         = "not-found"
-	ProblemRestoreRunning   = "restore-running"  // another process manages one
-	ProblemRestoreComplete  = "restore-complete" // nothing is known to be lost since
-	ProblemRestoreRefused   = "restore-refused"  // another configuration, or a time that cannot be
-	ProblemRestoreOver      = "restore-over"     // the session is over
+	ProblemMethodNotAllowed = "method-not-allowed" // the path has others
+	ProblemCrossOrigin      = "cross-origin"       // a page of another origin
+	ProblemRestoreRunning   = "restore-running"    // another process manages one
+	ProblemRestoreComplete  = "restore-complete"   // nothing is known to be lost since
+	ProblemRestoreRefused   = "restore-refused"    // another configuration, or a time that cannot be
+	ProblemRestoreOver      = "restore-over"       // the session is over
 )
 
 // maxBody is how large a request may be.
 const maxBody = 64 << 10
 
-// Handler returns what answers. Methods that a path does not have are answered by 405.
+// Handler returns what answers. What is not asked for as it should be is answered with a problem, too: other paths by 404, other
+// methods of a path by 405, pages of other origins by 403.
 func (a *Restores) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/restores", a.start)
-	mux.HandleFunc("GET /v1/restores/{id}", a.get)
-	mux.HandleFunc("POST /v1/restores/{id}", a.change)
-	mux.HandleFunc("GET /v1/restores/{id}/findings", a.findings)
-	return mux
+	for path, methods := range map[string]map[string]http.HandlerFunc{
+		"/v1/restores":               {http.MethodPost: a.start},
+		"/v1/restores/{id}":          {http.MethodGet: a.get, http.MethodPost: a.change},
+		"/v1/restores/{id}/findings": {http.MethodGet: a.findings},
+	} {
+		for method, handle := range methods {
+			mux.HandleFunc(method+" "+path, handle)
+		}
+		allowed := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", allowed)
+			fail(w, http.StatusMethodNotAllowed, ProblemMethodNotAllowed, r.Method+" is not for this path: "+allowed+".")
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, http.StatusNotFound, ProblemNotFound, "There is nothing at this path; restores are at /v1/restores.")
+	})
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, http.StatusForbidden, ProblemCrossOrigin, "A page of another origin may not do this.")
+	}))
+	return origins.Handler(mux)
 }
 
 // asked is the body of a request that begins a restore.
@@ -237,6 +259,10 @@ func title(kind string) string {
 		return "The request makes no sense"
 	case ProblemNotFound:
 		return "Not found"
+	case ProblemMethodNotAllowed:
+		return "The path has other methods"
+	case ProblemCrossOrigin:
+		return "From another origin"
 	case ProblemRestoreRunning:
 		return "A restore is running"
 	case ProblemRestoreComplete:

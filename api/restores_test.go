@@ -89,11 +89,15 @@ func TestRestores(t *testing.T) {
 		server.Close()
 		_ = sessions.Close() // what works on a session may still use it, and then fails
 	})
+	origin := ""
 	ask := func(method, path, body string, status int, contains string) string {
 		t.Helper()
 		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if origin != "" {
+			request.Header.Set("Origin", origin)
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
@@ -106,6 +110,9 @@ func TestRestores(t *testing.T) {
 		}
 		return string(text)
 	}
+	origin = "https://elsewhere.example"
+	ask("POST", "/v1/restores", `{"who":"ann","why":"a page"}`, 403, "cross-origin")
+	origin = ""
 	ask("POST", "/v1/restores", `{"plan":"another"}`, 400, "request-malformed")
 	ask("POST", "/v1/restores", `{"nonsense":1}`, 400, "request-malformed")
 	ask("POST", "/v1/restores", `{}`, 400, "who")
@@ -133,5 +140,7 @@ func TestRestores(t *testing.T) {
 	ask("POST", "/v1/restores", `{"who":"ann","why":"a test"}`, 409, "restore-complete")
 	ask("POST", path+":pause?who=ann&why=test", "", 409, "restore-over")
 	ask("GET", path+"/findings", "", 200, "")
-	ask("DELETE", path, "", 405, "")
+	ask("DELETE", path, "", 405, "method-not-allowed")
+	ask("PUT", "/v1/restores", "", 405, "method-not-allowed")
+	ask("GET", "/v1/other", "", 404, "not-found")
 }

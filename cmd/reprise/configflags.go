@@ -72,7 +72,10 @@ func (f *configFlags) load() (*config.Config, error) {
 		return nil, err
 	}
 	c, err := config.Load(from)
-	if err != nil {
+	if err != nil { // perhaps because of a variable that does not say what it should
+		for is, meant := range config.Misspelt(from.Environ) {
+			err = fmt.Errorf("%w\nthe variable %s has no meaning here, %s has", err, is, meant)
+		}
 		return nil, usageError{err}
 	}
 	return c, nil

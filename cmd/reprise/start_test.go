@@ -60,11 +60,12 @@ func TestRefusals(t *testing.T) {
 		code    int
 		want    string
 	}{
-		"no principal":     {nothing, nil, []string{"--upstream", "http://x"}, exitUsage, "--principal authorization"},
-		"no upstream":      {nothing, nil, []string{"--principal", "none"}, exitUsage, "no upstream; say where the service is: --upstream"},
-		"unknown flag":     {nothing, nil, []string{"--upstraem", "x"}, exitUsage, "unknown flag: --upstraem"},
-		"no configuration": {nothing, nil, []string{"--config", "missing.yaml"}, exitUsage, "missing.yaml"},
-		"unknown store":    {nothing, nil, []string{"--store", "mongodb://u:hunter2@h/db"}, exitUsage, "is not a store of this version; this version has memory:"},
+		"no principal":      {nothing, nil, []string{"--upstream", "http://x"}, exitUsage, "--principal authorization"},
+		"misspelt variable": {nothing, []string{"REPRISE_UPSTRAEM=http://x"}, []string{"--listen", "everywhere"}, exitUsage, "the variable REPRISE_UPSTRAEM has no meaning here, REPRISE_UPSTREAM has"},
+		"no upstream":       {nothing, nil, []string{"--principal", "none"}, exitUsage, "no upstream; say where the service is: --upstream"},
+		"unknown flag":      {nothing, nil, []string{"--upstraem", "x"}, exitUsage, "unknown flag: --upstraem"},
+		"no configuration":  {nothing, nil, []string{"--config", "missing.yaml"}, exitUsage, "missing.yaml"},
+		"unknown store":     {nothing, nil, []string{"--store", "mongodb://u:hunter2@h/db"}, exitUsage, "is not a store of this version; this version has memory:"},
 		"no secret for a server": {nothing, nil, []string{"--store", "postgres://u:hunter2@h/db"}, exitUsage,
 			`make one, once, with: (umask 077; echo "1 $(openssl rand -base64 32)" >reprise.secret)`},
 		"store without kind": {nothing, nil, []string{"--store", "reprise.db"}, exitUsage,

@@ -60,6 +60,7 @@ func TestMistakes(t *testing.T) {
 		"admin for all":            {"admin-listen: :9090\n", []string{"write 127.0.0.1:9090 for this machine only, or 0.0.0.0:9090"}},
 		"duplicates":               {orders + "  duplicates: wait\n", []string{"write refuse, or wait 10s"}},
 		"not YAML":                 {"a: b\nc: [\n", []string{"f.yaml:", "not YAML"}},
+		"too large":                {strings.Repeat("#\n", 1<<20), []string{"f.yaml:1: 2097152 bytes"}},
 		"not a mapping":            {"- a\n", []string{"f.yaml:1: the configuration is not a mapping"}},
 		"two documents":            {"listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:2\n", []string{"a second document begins here"}},
 		"merge":                    {"routes:\n- &a\n  path: /a\n- <<: *a\n  path: /b\n", []string{"<< is not supported"}},

@@ -16,9 +16,15 @@ import (
 // itself by an alias.
 const maxNesting = 6
 
+// maxSize is larger than any configuration, in bytes. Reading much more takes minutes where keys are there twice.
+const maxSize = 1 << 20
+
 // parseYAML reads one document whose top is a mapping. An empty one is an empty mapping.
 func parseYAML(file string, data []byte) (value, Mistakes) {
 	at := Place{Source: file, Line: 1}
+	if len(data) > maxSize {
+		return value{}, Mistakes{{At: at, Text: fmt.Sprintf("%d bytes, and a configuration has %d at most: is it the right file?", len(data), maxSize)}}
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, second yaml.Node
 	switch err := decoder.Decode(&document); {

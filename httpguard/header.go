@@ -16,7 +16,8 @@ const (
 	HeaderStoredAt = "Idempotency-Stored-At"
 	// HeaderRecorded is "false" on a first answer that the store has not confirmed to have recorded.
 	HeaderRecorded = "Reprise-Recorded"
-	// HeaderNoEffect is how an upstream says, with "true", that its answer means that nothing happened.
+	// HeaderNoEffect is how an upstream says, with "true", that its answer means that nothing happened. A guard says it of what it
+	// refuses, to a guard in front of it.
 	HeaderNoEffect = "Reprise-No-Effect"
 )
 

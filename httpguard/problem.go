@@ -56,29 +56,32 @@ type problemKind struct {
 	name   string
 	status int
 	title  string
+	// undone: a request that the guard refuses so has done nothing, and may do something when it is sent again. A guard in front of
+	// this one would keep the answer for good.
+	undone bool
 }
 
 // problemKinds are all types. Other packages get them from [ProblemTypes].
 var problemKinds = [...]problemKind{
-	{ProblemKeyMissing, http.StatusBadRequest, "An idempotency key is required"},
-	{ProblemKeyMalformed, http.StatusBadRequest, "The idempotency key is malformed"},
-	{ProblemKeyReused, http.StatusUnprocessableEntity, "The idempotency key was used for another request"},
-	{ProblemPrincipalMissing, http.StatusBadRequest, "The request does not say who sends it"},
-	{ProblemPrincipalInvalid, http.StatusUnauthorized, "The credentials are not valid"},
-	{ProblemPrincipalUnavailable, http.StatusServiceUnavailable, "The credentials cannot be checked now"},
-	{ProblemBodyTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
-	{ProblemBodyIncomplete, http.StatusBadRequest, "The request body is incomplete"},
-	{ProblemInProgress, http.StatusConflict, "The first request with this key is still running"},
-	{ProblemOutcomeUnknown, http.StatusConflict, "Nobody knows whether the request took effect"},
-	{ProblemAnswerExpired, http.StatusGone, "The request was answered before, and the answer has expired"},
-	{ProblemAnswerNotKept, http.StatusGone, "The request was answered before, and the answer was not kept"},
-	{ProblemAnswerIncompatible, http.StatusConflict, "The request was answered before, in a form that this version cannot read"},
-	{ProblemRecordUnreadable, http.StatusConflict, "The record of this key cannot be read"},
-	{ProblemStoreUnavailable, http.StatusServiceUnavailable, "The record of this key cannot be asked for now"},
-	{ProblemStoreLost, http.StatusServiceUnavailable, "The records were lost, and requests are refused until that is settled"},
-	{ProblemMisconfigured, http.StatusInternalServerError, "The server is misconfigured"},
-	{ProblemUpstreamUnreachable, http.StatusBadGateway, "The upstream could not be reached; nothing was sent to it"},
-	{ProblemUpstreamNoAnswer, http.StatusGatewayTimeout, "The request was sent to the upstream, and no usable answer came"},
+	{ProblemKeyMissing, http.StatusBadRequest, "An idempotency key is required", true},
+	{ProblemKeyMalformed, http.StatusBadRequest, "The idempotency key is malformed", true},
+	{ProblemKeyReused, http.StatusUnprocessableEntity, "The idempotency key was used for another request", true},
+	{ProblemPrincipalMissing, http.StatusBadRequest, "The request does not say who sends it", true},
+	{ProblemPrincipalInvalid, http.StatusUnauthorized, "The credentials are not valid", true},
+	{ProblemPrincipalUnavailable, http.StatusServiceUnavailable, "The credentials cannot be checked now", true},
+	{ProblemBodyTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large", true},
+	{ProblemBodyIncomplete, http.StatusBadRequest, "The request body is incomplete", true},
+	{ProblemInProgress, http.StatusConflict, "The first request with this key is still running", true},
+	{ProblemOutcomeUnknown, http.StatusConflict, "Nobody knows whether the request took effect", false},
+	{ProblemAnswerExpired, http.StatusGone, "The request was answered before, and the answer has expired", false},
+	{ProblemAnswerNotKept, http.StatusGone, "The request was answered before, and the answer was not kept", false},
+	{ProblemAnswerIncompatible, http.StatusConflict, "The request was answered before, in a form that this version cannot read", false},
+	{ProblemRecordUnreadable, http.StatusConflict, "The record of this key cannot be read", true},
+	{ProblemStoreUnavailable, http.StatusServiceUnavailable, "The record of this key cannot be asked for now", true},
+	{ProblemStoreLost, http.StatusServiceUnavailable, "The records were lost, and requests are refused until that is settled", true},
+	{ProblemMisconfigured, http.StatusInternalServerError, "The server is misconfigured", true},
+	{ProblemUpstreamUnreachable, http.StatusBadGateway, "The upstream could not be reached; nothing was sent to it", true},
+	{ProblemUpstreamNoAnswer, http.StatusGatewayTimeout, "The request was sent to the upstream, and no usable answer came", false},
 }
 
 // ProblemTypes returns the types of problems, without the prefix: those whose status can be changed.

@@ -1,0 +1,47 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/store/memstore"
+)
+
+// A guard in front of a guard: what the second refuses without having done anything is not the first one's last word on the key.
+func TestGuardBehindGuard(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
+	up, count := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-release
+		io.WriteString(w, "made")
+	})
+	inner := newFront(t, memstore.New(nil), guarding(t, up))
+	to, err := url.Parse(inner.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer := newFront(t, memstore.New(nil), guarding(t, to))
+	key, first := freshKey(), make(chan got)
+	direct := inner.request(t, http.MethodPost, "/orders", key, "x")
+	go func() { first <- inner.send(direct) }()
+	<-arrived
+	if g := outer.post(t, "/orders", key, "x"); g.status != http.StatusConflict || g.problem() != httpguard.ProblemInProgress || g.header["Reprise-No-Effect"] != nil {
+		t.Errorf("while it runs: %+v", g)
+	}
+	close(release)
+	if g := <-first; g.body != "made" {
+		t.Errorf("at first: %+v", g)
+	}
+	for try := range 2 {
+		if g := outer.post(t, "/orders", key, "x"); g.body != "made" || g.replayed() != (try > 0) {
+			t.Errorf("afterwards, try %d: %+v", try, g)
+		}
+	}
+	if n := count.Load(); n != 1 {
+		t.Errorf("the service got %d requests, want 1", n)
+	}
+}

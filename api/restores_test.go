@@ -130,7 +130,7 @@ func TestRestores(t *testing.T) {
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for !strings.Contains(ask("GET", path, "", 200, `"Session"`), `"State":"done"`) {
+	for !strings.Contains(ask("GET", path, "", 200, `"session"`), `"state":"done"`) {
 		select {
 		case <-again.C:
 		case <-deadline.Done():

@@ -10,23 +10,30 @@ import (
 
 // Phase says how far a phase is.
 type Phase struct {
-	Number int
-	Name   string
+	Number int    `json:"number"`
+	Name   string `json:"name"`
 	// Expected is how many units the plan counted, and Units how many its targets have.
-	Expected, Units int64
+	Expected int64 `json:"expected"`
+	Units    int64 `json:"units"`
 	// Targets is how many there are, and Complete says that they are all.
-	Targets                 int64
-	Complete                bool
-	StartedAt, FinishedAt   time.Time
-	Pending, Processing     int64
-	Retryable, Done, Failed int64 // of the targets
-	UnitsDone               int64
-	UnitsSkipped            int64
-	UnitsFailed             int64
-	Found                   int64 // findings
-	recent                  int64 // units of the last moments
-	listed                  string
-	present                 int64 // targets that are there
+	Targets    int64     `json:"targets"`
+	Complete   bool      `json:"complete"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+	// Pending, Processing, Retryable, Done and Failed are targets.
+	Pending      int64 `json:"pending"`
+	Processing   int64 `json:"processing"`
+	Retryable    int64 `json:"retryable"`
+	Done         int64 `json:"done"`
+	Failed       int64 `json:"failed"`
+	UnitsDone    int64 `json:"units_done"`
+	UnitsSkipped int64 `json:"units_skipped"`
+	UnitsFailed  int64 `json:"units_failed"`
+	// Found is how many findings there are.
+	Found   int64 `json:"found"`
+	recent  int64 // units of the last moments
+	listed  string
+	present int64 // targets that are there
 }
 
 // open is how many targets are neither done nor failed.

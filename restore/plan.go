@@ -174,12 +174,13 @@ func (o Outcome) settled() bool {
 // Finding is something that verification found.
 type Finding struct {
 	// ID is given by the session.
-	ID int64
+	ID int64 `json:"id"`
 	// Kind is the kind of the item, such as a family of keys, and Item which one it is.
-	Kind, Item string
-	Outcome    Outcome
+	Kind    string  `json:"kind"`
+	Item    string  `json:"item"`
+	Outcome Outcome `json:"outcome"`
 	// Detail says what should be and what is, for a person, and for the plan's Correct.
-	Detail string
+	Detail string `json:"detail"`
 }
 
 // Correction says what became of a finding.

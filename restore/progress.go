@@ -10,17 +10,19 @@ import (
 
 // Progress says how far a session is.
 type Progress struct {
-	Session Session
+	Session Session `json:"session"`
 	// Phases are those that are listed, verification last.
-	Phases []Phase
+	Phases []Phase `json:"phases"`
 	// Findings are those of the current round of verification, by outcome.
-	Findings map[Outcome]int64
+	Findings map[Outcome]int64 `json:"findings"`
 	// Rate is how many units a second were done in the last half minute, by all processes.
-	Rate float64
+	Rate float64 `json:"rate"`
 	// Left is about how long it takes until verification ends, and Least and Most are the range. Known says that it can
 	// be told at all: not while nothing is done, is paused, or is not listed yet.
-	Left, Least, Most time.Duration
-	Known             bool
+	Left  time.Duration `json:"left_ns"`
+	Least time.Duration `json:"least_ns"`
+	Most  time.Duration `json:"most_ns"`
+	Known bool          `json:"known"`
 }
 
 // Quarantined is how many units could not be restored: one that fails in a phase is tried, and fails, in those after it, so that counts of

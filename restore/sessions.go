@@ -50,35 +50,43 @@ func (s *Sessions) Close() error { return s.db.Close() }
 
 // Session is one restore of one plan.
 type Session struct {
-	ID   int64
-	Plan string
+	ID   int64  `json:"id"`
+	Plan string `json:"plan"`
 	// Digest and Configuration are those of the plan that began it, and Program is what the process was that did.
-	Digest, Configuration, Program string
-	Who, Why                       string
+	Digest        string `json:"digest"`
+	Configuration string `json:"configuration"`
+	Program       string `json:"program"`
+	Who           string `json:"who"`
+	Why           string `json:"why"`
 	// FailedAt is when what is restored was lost, and FinishedAt is zero while the session is live.
-	FailedAt, StartedAt, FinishedAt time.Time
-	State                           State
+	FailedAt   time.Time `json:"failed_at,omitzero"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+	State      State     `json:"state"`
 	// Phase is the one that is being done while the state is Applying, and Phases how many there are.
-	Phase, Phases int
+	Phase  int `json:"phase"`
+	Phases int `json:"phases"`
 	// Round is that of verification, from 1.
-	Round int
+	Round int `json:"round"`
 	// Generation is the life of the data that the session makes, and Losses how often it had to begin another one.
-	Generation string
-	Losses     int
-	Paused     bool
+	Generation string `json:"generation"`
+	Losses     int    `json:"losses"`
+	Paused     bool   `json:"paused"`
 	// Reason is why it is paused or cancelled, and Trouble what the current step waits for.
-	Reason, Trouble string
+	Reason  string `json:"reason"`
+	Trouble string `json:"trouble"`
 	// Epoch is the current one, and Fenced the one that the target system is known to have.
-	Epoch, Fenced int64
+	Epoch  int64 `json:"epoch"`
+	Fenced int64 `json:"fenced"`
 	// Owner is the process that manages it, or did last; Led says that its lease is live.
-	Owner       string
-	Led         bool
-	HeartbeatAt time.Time
+	Owner       string    `json:"owner"`
+	Led         bool      `json:"led"`
+	HeartbeatAt time.Time `json:"heartbeat_at,omitzero"`
 	// Rate is how many units a second each worker does at most; 0 is no limit. Batch is how many targets it takes at once.
-	Rate  int64
-	Batch int
+	Rate  int64 `json:"rate"`
+	Batch int   `json:"batch"`
 	// Now is the server's time when this was read.
-	Now time.Time
+	Now time.Time `json:"now,omitzero"`
 }
 
 func (s Session) fence() Fence { return Fence{s.ID, s.Epoch, s.Generation} }

@@ -157,7 +157,7 @@ func TestRestoreCommands(t *testing.T) {
 	call(0, "start", "--why", "Redis was emptied").has("session 1 begins", "complete, verified, and the gate is open")
 	call(0, "start").has("already complete, nothing done")
 	call(0, "status").has("session 1 of plan meter: done, begun by ann", "Redis was emptied", "50 of 50 units")
-	call(0, "status", "--json").has(`"State":"done"`)
+	call(0, "status", "--json").has(`"state":"done"`, `"units_done":50`)
 	call(0, "verify").has("all equal")
 	call(0, "assess").has("intact")
 	call(2, "verify", "--sample", "2").has("no part of the whole")

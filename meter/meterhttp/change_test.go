@@ -106,6 +106,8 @@ func TestLines(t *testing.T) {
 		s.must(s.parts.Ledger.HoldFolds(t.Context(), "session", "a test"))
 		s.want("restore", put("new", `{"family_id":"fam","individual":1,"qos":1}`), http.StatusConflict, ProblemHeldByRestore)
 		s.must(s.parts.Ledger.ReleaseFolds(t.Context(), "session"))
+		s.want("given up", put("new", `{"family_id":"other","individual":900,"qos":5}`), http.StatusOK, "")
+		s.want("its unit is open", s.send("POST", "/v1/usage?wait=true", strings.NewReader(event("e-2", "new", 1, time.Now()))), http.StatusOK, "")
 		s.want("family", s.send("GET", "/v1/families/fam?month=202601", nil), http.StatusOK, "")
 		s.want("no such family", s.send("GET", "/v1/families/nobody", nil), http.StatusNotFound, ProblemNotFound)
 		s.want("no month", s.send("GET", "/v1/families/fam?month=2026", nil), http.StatusBadRequest, ProblemRequestMalformed)

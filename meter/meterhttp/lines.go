@@ -94,7 +94,9 @@ func (s *Service) putLine(w http.ResponseWriter, r *http.Request) {
 	status := http.StatusCreated
 	if there {
 		status = http.StatusOK
-		if !s.move(w, r, id, to) {
+		// Who says nothing of a family changes a plan, which is SQL's alone. A family that the line is in already may end a move that
+		// was given up.
+		if seen["family_id"] && !s.move(w, r, id, to) {
 			return
 		}
 	}

@@ -16,10 +16,21 @@ const (
 	HeaderStoredAt = "Idempotency-Stored-At"
 	// HeaderRecorded is "false" on a first answer that the store has not confirmed to have recorded.
 	HeaderRecorded = "Reprise-Recorded"
-	// HeaderNoEffect is how an upstream says, with "true", that its answer means that nothing happened. A guard says it of what it
-	// refuses, to a guard in front of it.
+	// HeaderNoEffect is how an upstream says what its answer means for the key: "true" is [NoEffect], "false" is [Unknown]. A
+	// guard says it of what it refuses, to a guard in front of it.
 	HeaderNoEffect = "Reprise-No-Effect"
 )
+
+// effectSaid returns the verdict of an upstream's header, zero if there is none.
+func effectSaid(header http.Header) Verdict {
+	switch header.Get(HeaderNoEffect) {
+	case "true":
+		return NoEffect
+	case "false":
+		return Unknown
+	}
+	return 0
+}
 
 // NeverReplayed reports whether a header, by its canonical name, is never recorded: it is for the first caller's eyes, about one
 // connection, or about how the bytes of one message are framed.

@@ -56,32 +56,41 @@ type problemKind struct {
 	name   string
 	status int
 	title  string
-	// undone: a request that the guard refuses so has done nothing, and may do something when it is sent again. A guard in front of
-	// this one would keep the answer for good.
-	undone bool
+	// effect is what a guard in front of this one is told: done nothing, and it may do something when it is sent again; or nobody
+	// knows. It would keep the answer for good otherwise.
+	effect effect
 }
+
+// effect is a value of [HeaderNoEffect], none where the answer is the last word on its key.
+type effect string
+
+const (
+	lastWord effect = ""
+	undone   effect = "true"
+	unknown  effect = "false"
+)
 
 // problemKinds are all types. Other packages get them from [ProblemTypes].
 var problemKinds = [...]problemKind{
-	{ProblemKeyMissing, http.StatusBadRequest, "An idempotency key is required", true},
-	{ProblemKeyMalformed, http.StatusBadRequest, "The idempotency key is malformed", true},
-	{ProblemKeyReused, http.StatusUnprocessableEntity, "The idempotency key was used for another request", true},
-	{ProblemPrincipalMissing, http.StatusBadRequest, "The request does not say who sends it", true},
-	{ProblemPrincipalInvalid, http.StatusUnauthorized, "The credentials are not valid", true},
-	{ProblemPrincipalUnavailable, http.StatusServiceUnavailable, "The credentials cannot be checked now", true},
-	{ProblemBodyTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large", true},
-	{ProblemBodyIncomplete, http.StatusBadRequest, "The request body is incomplete", true},
-	{ProblemInProgress, http.StatusConflict, "The first request with this key is still running", true},
-	{ProblemOutcomeUnknown, http.StatusConflict, "Nobody knows whether the request took effect", false},
-	{ProblemAnswerExpired, http.StatusGone, "The request was answered before, and the answer has expired", false},
-	{ProblemAnswerNotKept, http.StatusGone, "The request was answered before, and the answer was not kept", false},
-	{ProblemAnswerIncompatible, http.StatusConflict, "The request was answered before, in a form that this version cannot read", false},
-	{ProblemRecordUnreadable, http.StatusConflict, "The record of this key cannot be read", true},
-	{ProblemStoreUnavailable, http.StatusServiceUnavailable, "The record of this key cannot be asked for now", true},
-	{ProblemStoreLost, http.StatusServiceUnavailable, "The records were lost, and requests are refused until that is settled", true},
-	{ProblemMisconfigured, http.StatusInternalServerError, "The server is misconfigured", true},
-	{ProblemUpstreamUnreachable, http.StatusBadGateway, "The upstream could not be reached; nothing was sent to it", true},
-	{ProblemUpstreamNoAnswer, http.StatusGatewayTimeout, "The request was sent to the upstream, and no usable answer came", false},
+	{ProblemKeyMissing, http.StatusBadRequest, "An idempotency key is required", undone},
+	{ProblemKeyMalformed, http.StatusBadRequest, "The idempotency key is malformed", undone},
+	{ProblemKeyReused, http.StatusUnprocessableEntity, "The idempotency key was used for another request", undone},
+	{ProblemPrincipalMissing, http.StatusBadRequest, "The request does not say who sends it", undone},
+	{ProblemPrincipalInvalid, http.StatusUnauthorized, "The credentials are not valid", undone},
+	{ProblemPrincipalUnavailable, http.StatusServiceUnavailable, "The credentials cannot be checked now", undone},
+	{ProblemBodyTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large", undone},
+	{ProblemBodyIncomplete, http.StatusBadRequest, "The request body is incomplete", undone},
+	{ProblemInProgress, http.StatusConflict, "The first request with this key is still running", undone},
+	{ProblemOutcomeUnknown, http.StatusConflict, "Nobody knows whether the request took effect", unknown},
+	{ProblemAnswerExpired, http.StatusGone, "The request was answered before, and the answer has expired", lastWord},
+	{ProblemAnswerNotKept, http.StatusGone, "The request was answered before, and the answer was not kept", lastWord},
+	{ProblemAnswerIncompatible, http.StatusConflict, "The request was answered before, in a form that this version cannot read", lastWord},
+	{ProblemRecordUnreadable, http.StatusConflict, "The record of this key cannot be read", undone},
+	{ProblemStoreUnavailable, http.StatusServiceUnavailable, "The record of this key cannot be asked for now", undone},
+	{ProblemStoreLost, http.StatusServiceUnavailable, "The records were lost, and requests are refused until that is settled", undone},
+	{ProblemMisconfigured, http.StatusInternalServerError, "The server is misconfigured", undone},
+	{ProblemUpstreamUnreachable, http.StatusBadGateway, "The upstream could not be reached; nothing was sent to it", undone},
+	{ProblemUpstreamNoAnswer, http.StatusGatewayTimeout, "The request was sent to the upstream, and no usable answer came", unknown},
 }
 
 // ProblemTypes returns the types of problems, without the prefix: those whose status can be changed.

@@ -99,8 +99,8 @@ func (c *recorder) freeze(status int) {
 		}
 	}
 	if c.options.Upstream {
-		if header.Get(HeaderNoEffect) == "true" && c.reported == 0 {
-			c.reported, c.why = NoEffect, HeaderNoEffect
+		if verdict := effectSaid(header); verdict != 0 && c.reported == 0 {
+			c.reported, c.why = verdict, HeaderNoEffect+": "+header.Get(HeaderNoEffect)
 		}
 		// What another guard behind this one says of its own record would be taken for this one's.
 		for _, name := range ownHeaders {

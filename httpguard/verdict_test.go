@@ -129,20 +129,30 @@ func TestHandlerReports(t *testing.T) {
 	}
 }
 
-func TestUpstreamSaysNoEffect(t *testing.T) {
+func TestUpstreamSaysWhatItsAnswerMeans(t *testing.T) {
 	t.Parallel()
-	for _, upstream := range []bool{true, false} {
-		s := serve(t, reprise.Policy{}, httpguard.Options{Upstream: upstream}, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Reprise-No-Effect", "true")
-			w.WriteHeader(503)
+	for _, c := range []struct {
+		upstream bool
+		said     string
+		status   int
+		again    int // of a retry
+	}{
+		{true, "true", 503, 503}, {true, "true", 500, 500}, {true, "false", 500, 409}, {true, "perhaps", 500, 500},
+		{false, "true", 503, 503}, {false, "false", 500, 500},
+	} {
+		s := serve(t, reprise.Policy{}, httpguard.Options{Upstream: c.upstream}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Reprise-No-Effect", c.said)
+			w.WriteHeader(c.status)
 		})
-		first := s.post("k1")
-		s.post("k1")
-		if passed := first.header.Get("Reprise-No-Effect") != ""; passed == upstream {
-			t.Errorf("upstream %v: the header was passed on: %v", upstream, passed)
+		first, again := s.post("k1"), s.post("k1")
+		if passed := first.header.Get("Reprise-No-Effect") != ""; passed == c.upstream {
+			t.Errorf("%+v: the header was passed on: %v", c, passed)
 		}
-		if again := s.runs.Load() == 2; again != upstream {
-			t.Errorf("upstream %v: the handler ran %d times", upstream, s.runs.Load())
+		if first.status != c.status || again.status != c.again {
+			t.Errorf("%+v: answered %d, then %d", c, first.status, again.status)
+		}
+		if ran := s.runs.Load() == 2; ran != (c.upstream && c.said == "true") {
+			t.Errorf("%+v: the handler ran %d times", c, s.runs.Load())
 		}
 	}
 }

@@ -45,3 +45,26 @@ func TestGuardBehindGuard(t *testing.T) {
 		t.Errorf("the service got %d requests, want 1", n)
 	}
 }
+
+// What nobody knows behind is unknown in front too, and not an answer that is kept: each is settled by itself.
+func TestUnknownBehindIsUnknownInFront(t *testing.T) {
+	t.Parallel()
+	up, count := serving(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	inner := newFront(t, memstore.New(nil), guarding(t, up))
+	to, err := url.Parse(inner.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, key := newFront(t, memstore.New(nil), guarding(t, to)), freshKey()
+	if g := inner.post(t, "/orders", key, "x"); g.status != http.StatusGatewayTimeout {
+		t.Errorf("the service hangs up: %+v", g)
+	}
+	for try := range 2 {
+		if g := outer.post(t, "/orders", key, "x"); g.problem() != httpguard.ProblemOutcomeUnknown || g.replayed() {
+			t.Errorf("try %d: %+v", try, g)
+		}
+	}
+	if n := count.Load(); n != 1 {
+		t.Errorf("the service got %d requests, want 1", n)
+	}
+}

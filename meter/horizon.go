@@ -57,6 +57,19 @@ func (h Horizon) Months(c Calendar, now time.Time) []Month {
 	return c.Months(h.Oldest(now), now.Add(max(h.Ahead, h.Tolerance)))
 }
 
+// Due returns the first and the last of those months. Allowances of other months are in SQL alone: of earlier ones no event is accepted
+// any more, and later ones are opened when their time has come.
+func (h Horizon) Due(c Calendar, now time.Time) Span {
+	months := h.Months(c, now)
+	return Span{months[0], months[len(months)-1]}
+}
+
+// Span are months from First to Last, both included. The zero value is all of them.
+type Span struct{ First, Last Month }
+
+// Includes reports whether a month is one of them.
+func (s Span) Includes(m Month) bool { return s == Span{} || s.First <= m && m <= s.Last }
+
 // Days returns the days of which events are accepted.
 func (h Horizon) Days(c Calendar, now time.Time) (days []Day) {
 	last := c.Day(h.Latest(now))

@@ -58,6 +58,9 @@ func (d Day) Valid() bool {
 	return dayOf(year, month, day) == d
 }
 
+// LastMonth is the last there is.
+const LastMonth Month = maxYear*100 + 12
+
 // Valid reports whether the number is a month.
 func (m Month) Valid() bool {
 	return m/100 >= minYear && m/100 <= maxYear && m%100 >= 1 && m%100 <= 12

@@ -196,7 +196,7 @@ func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bo
 	if !a.still() {
 		parts |= meterledger.PartChanges // else nothing changes between two looks
 	}
-	held, err := a.Ledger.ReadParts(ctx, part, meterledger.Horizon{Month: a.months[0], Day: a.days[0]}, parts)
+	held, err := a.Ledger.ReadParts(ctx, part, pipeline.Reach(a.Calendar, a.Horizon, a.now), parts)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (a *auditing) judge(ctx context.Context, e *expected, looks []*comparison, 
 	for n, c := range looks {
 		units[n] = c.members
 	}
-	after, err := a.Ledger.Changes(ctx, generation, owners(units))
+	after, err := a.Ledger.Changes(ctx, generation, owners(units), a.Horizon.Due(a.Calendar, a.now))
 	if err != nil {
 		return nil, err
 	}

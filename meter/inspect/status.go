@@ -89,7 +89,7 @@ func (i *Inspector) fill(ctx context.Context, now time.Time, month meter.Month, 
 		s.Day = i.Calendar.LastDay(s.Month)
 	}
 	tag := meter.UnitTag(s.Line, s.Family)
-	held, err := i.Ledger.Read(ctx, meterledger.Unit(tag), meterledger.Horizon{Month: s.Month, Day: s.Day})
+	held, err := i.Ledger.Read(ctx, meterledger.Unit(tag), meterledger.Horizon{Months: meter.Span{First: s.Month, Last: meter.LastMonth}, Day: s.Day})
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,6 @@ func (i *Inspector) fill(ctx context.Context, now time.Time, month meter.Month, 
 	}
 	s.granted(held)
 	s.SQL = s.holding(book, held.Changes[owner].Count)
-	s.Unconfirmed = held.Changes[owner].Unconfirmed
 	var seen *meterredis.Observed
 	seen, s.Why = i.observe(ctx, unit{members, held, s.Month, held.Policies.Global.Get(meter.Gate)}, []meter.Day{s.Day})
 	if s.Decides = len(s.Why) == 0; seen != nil {
@@ -126,6 +125,9 @@ func (i *Inspector) fill(ctx context.Context, now time.Time, month meter.Month, 
 func (s *Status) granted(held meterledger.Holdings) {
 	for _, g := range held.Grants {
 		if g.Month == s.Month && (s.Line != "" && g.Line == s.Line || g.Family != "" && g.Family == s.Family) {
+			if !g.Confirmed() {
+				s.Unconfirmed++
+			}
 			s.Granted.Individual += g.Individual
 			s.Granted.QoS += g.QoS
 			s.Granted.Shared += g.Shared

@@ -64,6 +64,7 @@ func TestGrantsAreMadeOnce(t *testing.T) {
 		for what, body := range map[string]string{
 			"nothing": fmt.Sprintf(`{"month":%d}`, month), "negative": fmt.Sprintf(`{"month":%d,"individual":-1}`, month),
 			"too much": fmt.Sprintf(`{"month":%d,"individual":9223372036854775807}`, month), "no month": `{"month":202613,"individual":1}`,
+			"over": `{"month":202501,"individual":1}`,
 		} {
 			s.want(what, s.grant("c", "key-2", body), http.StatusUnprocessableEntity, ProblemGrantRefused)
 		}
@@ -73,6 +74,10 @@ func TestGrantsAreMadeOnce(t *testing.T) {
 		s.want("no key", s.send("POST", "/v1/lines/c/grants", strings.NewReader(body)), http.StatusBadRequest, "key-missing")
 		s.want("two keys", s.send("POST", "/v1/lines/c/grants", strings.NewReader(body), keyLine+"a", keyLine+"b"), http.StatusBadRequest, "key-malformed")
 		s.want("no line", s.grant("nobody", "key-3", body), http.StatusNotFound, ProblemNotFound)
+		early := s.grant("c", "key-5", fmt.Sprintf(`{"month":%d,"individual":1}`, month.Next().Next()))
+		if g := decode[Grant](t, early); early.code != http.StatusAccepted || g.Applied || g.Why == nil || g.Why.Reason != meter.MonthNotOpen {
+			t.Errorf("of a later month: %d %s", early.code, early.body)
+		}
 		s.closeGate()
 		late := s.grant("c", "key-4", body)
 		if g := decode[Grant](t, late); late.code != http.StatusAccepted || g.Applied || g.Why == nil || g.Why.Reason != meter.GateClosed {

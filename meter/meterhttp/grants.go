@@ -1,6 +1,7 @@
 package meterhttp
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -50,6 +51,10 @@ func (s *Service) postGrant(w http.ResponseWriter, r *http.Request) {
 		fail(w, refused(ProblemRequestMalformed, &meter.Refusal{Reason: meter.MissingField, Field: "month", Detail: "Say which month is topped up: yyyyMM, as a number."}))
 		return
 	}
+	if err := s.notOver(r.Context(), g); err != nil {
+		s.failWith(w, r, err, ProblemGrantRefused)
+		return
+	}
 	already, err := s.Ledger.AddGrant(r.Context(), g)
 	if errors.Is(err, meterledger.ErrConflict) {
 		fail(w, httpguard.Problem{Type: httpguard.ProblemKeyReused, Detail: "This key made another grant to the line: choose a new one."})
@@ -73,6 +78,19 @@ func (s *Service) postGrant(w http.ResponseWriter, r *http.Request) {
 		made.Applied, made.Generation, made.Version = true, row.Generation, row.Version
 	}
 	answer(w, status, made)
+}
+
+// notOver refuses a grant of a month of which no event is accepted any more: nobody could use it. One that was made in time is told again.
+func (s *Service) notOver(ctx context.Context, g meter.Grant) error {
+	first := s.Keeper.Horizon.Due(s.Keeper.Calendar, s.Now()).First
+	if g.Month >= first || !g.Month.Valid() {
+		return nil
+	}
+	_, err := s.Ledger.Grant(ctx, g.ID)
+	if errors.Is(err, meterledger.ErrUnknown) {
+		return &meter.Refusal{Reason: meter.BadGrant, Field: "month", Detail: fmt.Sprintf("%v is over, and no event of it is accepted any more: top up %v or a later month", g.Month, first)}
+	}
+	return err
 }
 
 // whyLate says why a grant that is in SQL is not in Redis.

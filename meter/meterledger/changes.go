@@ -15,7 +15,7 @@ type Changes struct {
 	Count, Highest int64
 	// Unfolded is how many rows no fold has taken in, of whatever generation.
 	Unfolded int64
-	// Unconfirmed is how many grants are not known to be in Redis.
+	// Unconfirmed is how many grants of the months that are due are not known to be in Redis: they are under way.
 	Unconfirmed int64
 }
 
@@ -23,9 +23,9 @@ type Changes struct {
 func (c Changes) GapFree() bool { return c.Count == c.Highest }
 
 // Changes returns what the ledger holds of owners, named as by [meter.UnitTag]: f:<family> and l:<line>, of lines
-// in families too. An owner of which it holds nothing is not in the map. The cost grows with what is not folded,
+// in families too; due are the months whose grants have to be in Redis. An owner of which it holds nothing is not in the map. The cost grows with what is not folded,
 // not with the log.
-func (l *Ledger) Changes(ctx context.Context, g meter.Generation, owners []string) (all map[string]Changes, err error) {
+func (l *Ledger) Changes(ctx context.Context, g meter.Generation, owners []string, due meter.Span) (all map[string]Changes, err error) {
 	var lines, families []string
 	for _, tag := range owners {
 		if line, ok := strings.CutPrefix(tag, lineTag); ok {
@@ -35,7 +35,7 @@ func (l *Ledger) Changes(ctx context.Context, g meter.Generation, owners []strin
 		}
 	}
 	err = l.db.Look(ctx, func(tx *database.Tx) error {
-		all, err = l.changesOf(tx, g, lines, families)
+		all, err = l.changesOf(tx, g, lines, families, due)
 		return err
 	})
 	return all, err
@@ -47,7 +47,7 @@ const (
 	familyTag = "f:"
 )
 
-func (l *Ledger) changesOf(tx *database.Tx, g meter.Generation, lines, families []string) (map[string]Changes, error) {
+func (l *Ledger) changesOf(tx *database.Tx, g meter.Generation, lines, families []string, due meter.Span) (map[string]Changes, error) {
 	lineText, err := database.IDs(once(lines))
 	if err != nil {
 		return nil, err
@@ -56,10 +56,11 @@ func (l *Ledger) changesOf(tx *database.Tx, g meter.Generation, lines, families 
 	if err != nil {
 		return nil, err
 	}
+	first, last := bounds(due)
 	all := map[string]Changes{}
 	var tag string
 	var c Changes
-	return all, tx.Each(l.sql.changes, []any{lineText, familyText, string(g)}, []any{&tag, &c.Count, &c.Highest, &c.Unfolded, &c.Unconfirmed}, func() error {
+	return all, tx.Each(l.sql.changes, []any{lineText, familyText, string(g), first, last}, []any{&tag, &c.Count, &c.Highest, &c.Unfolded, &c.Unconfirmed}, func() error {
 		sum := all[tag]
 		all[tag] = Changes{sum.Count + c.Count, max(sum.Highest, c.Highest), sum.Unfolded + c.Unfolded, sum.Unconfirmed + c.Unconfirmed}
 		return nil

@@ -41,7 +41,7 @@ func ExampleOpen() {
 	fmt.Println(folded.Rows)
 
 	// When Redis is gone: all that it held.
-	held, _ := ledger.Read(ctx, meterledger.Unit("f:smith"), meterledger.Horizon{Month: 202603, Day: 20260310})
+	held, _ := ledger.Read(ctx, meterledger.Unit("f:smith"), meterledger.Horizon{Months: meter.Span{First: 202603, Last: meter.LastMonth}, Day: 20260310})
 	book, _ := meter.Rebuild(held.Source)
 	fmt.Println(book.Individual[meter.MonthKey{Owner: line.ID, Month: 202603}].Amount)
 	// Output: nobody listens there: store unavailable

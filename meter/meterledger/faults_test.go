@@ -156,7 +156,7 @@ func (f *faults) folds(what string, fault faultnet.Fault) {
 		for _, d := range a.Differences() {
 			f.t.Fatalf("%s: %v", what, d)
 		}
-		all, err := f.near.Changes(f.t.Context(), "a1", []string{"l:ann"})
+		all, err := f.near.Changes(f.t.Context(), "a1", []string{"l:ann"}, meter.Span{})
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func (f *faults) grants(what string, fault faultnet.Fault) {
 			return err
 		},
 		done: func() bool {
-			all, err := f.near.UnconfirmedGrants(f.t.Context(), "", 1000)
+			all, err := f.near.UnconfirmedGrants(f.t.Context(), g.Month, "", 1000)
 			if err != nil {
 				f.t.Fatal(err)
 			}

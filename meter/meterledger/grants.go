@@ -204,11 +204,11 @@ func (l *Ledger) ConfirmGrants(ctx context.Context, g meter.Generation, all []Co
 	})
 }
 
-// UnconfirmedGrants returns grants that are not known to be in Redis, in the order of their ids, from the one after a given
+// UnconfirmedGrants returns grants of a month that are not known to be in Redis, in the order of their ids, from the one after a given
 // id on: "" is the beginning. Fewer than limit are the last.
-func (l *Ledger) UnconfirmedGrants(ctx context.Context, after string, limit int) (all []GrantRow, err error) {
+func (l *Ledger) UnconfirmedGrants(ctx context.Context, month meter.Month, after string, limit int) (all []GrantRow, err error) {
 	err = l.db.Look(ctx, func(tx *database.Tx) error {
-		all, err = l.grantsOf(tx, l.sql.unconfirmed, after, limit)
+		all, err = l.grantsOf(tx, l.sql.unconfirmed, int64(month), after, limit)
 		return err
 	})
 	return all, err

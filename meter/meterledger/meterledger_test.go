@@ -66,7 +66,7 @@ func TestBehindPgBouncer(t *testing.T) {
 	must(err)
 	_, err = l.Fold(ctx, meterledger.FoldOptions{Batch: 7, Limit: 20})
 	must(err)
-	held, err := l.Read(ctx, meterledger.Range{}, meterledger.Horizon{Month: 202603, Day: 20260301, RecordLife: time.Hour})
+	held, err := l.Read(ctx, meterledger.Range{}, meterledger.Horizon{Months: meter.Span{First: 202603, Last: meter.LastMonth}, Day: 20260301, RecordLife: time.Hour})
 	must(err)
 	book, err := meter.Rebuild(held.Source)
 	must(err)

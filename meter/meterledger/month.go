@@ -116,7 +116,7 @@ func monthlyID(g meter.Grant) string {
 
 // grantsOfMonth returns the grants of a month by owner.
 func (l *Ledger) grantsOfMonth(tx *database.Tx, lines, families []string, m meter.Month) (map[string][]meter.Grant, error) {
-	rows, err := l.ownersGrants(tx, lines, families, m, m)
+	rows, err := l.ownersGrants(tx, lines, families, meter.Span{First: m, Last: m})
 	all := map[string][]meter.Grant{}
 	for _, r := range rows {
 		tag := meter.UnitTag(r.Line, r.Family)
@@ -126,7 +126,8 @@ func (l *Ledger) grantsOfMonth(tx *database.Tx, lines, families []string, m mete
 }
 
 // ownersGrants returns the grants of some months to lines and families.
-func (l *Ledger) ownersGrants(tx *database.Tx, lines, families []string, from, to meter.Month) ([]GrantRow, error) {
+func (l *Ledger) ownersGrants(tx *database.Tx, lines, families []string, months meter.Span) ([]GrantRow, error) {
+	from, to := bounds(months)
 	lineText, err := database.IDs(lines)
 	if err != nil {
 		return nil, err
@@ -135,12 +136,20 @@ func (l *Ledger) ownersGrants(tx *database.Tx, lines, families []string, from, t
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := l.grantsOf(tx, l.sql.lineGrants, lineText, int64(from), int64(to))
+	theirs, err := l.grantsOf(tx, l.sql.lineGrants, lineText, from, to)
 	if err != nil {
 		return nil, err
 	}
-	shared, err := l.grantsOf(tx, l.sql.familyGrants, familyText, int64(from), int64(to))
+	shared, err := l.grantsOf(tx, l.sql.familyGrants, familyText, from, to)
 	return append(theirs, shared...), err
+}
+
+// bounds are the months as statements take them.
+func bounds(months meter.Span) (first, last int64) {
+	if months == (meter.Span{}) {
+		return 0, int64(meter.LastMonth)
+	}
+	return int64(months.First), int64(months.Last)
 }
 
 // withoutGrant returns those plans whose owners have no monthly grant yet.

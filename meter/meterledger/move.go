@@ -16,10 +16,12 @@ type Move struct {
 	// Generation and Version are what Redis says of the line.
 	Generation meter.Generation
 	Version    int64
+	// Due are the months whose grants have to be in Redis.
+	Due meter.Span
 }
 
 // MoveLine switches a line from one family to another, from now on. It is refused with [ErrNotDrained] while a row of the
-// line is not folded, a grant is not confirmed, or SQL does not hold exactly the changes up to the version in Redis; with
+// line is not folded, a grant that is due is not confirmed, or SQL does not hold exactly the changes up to the version in Redis; with
 // [ErrHeld] during a restore, with [ErrOldGeneration] for a Redis that is not the current one, and with
 // [ErrConflict] if the line is in a third family. A repetition does nothing. Nothing is appended meanwhile.
 func (l *Ledger) MoveLine(ctx context.Context, m Move) error {
@@ -74,7 +76,7 @@ func (l *Ledger) checkMove(tx *database.Tx, m Move) error {
 		return oldGeneration(m.Generation, current)
 	}
 	tag := meter.UnitTag(m.Line, "")
-	all, err := l.changesOf(tx, m.Generation, []string{m.Line}, nil)
+	all, err := l.changesOf(tx, m.Generation, []string{m.Line}, nil, m.Due)
 	if err != nil {
 		return err
 	}

@@ -74,10 +74,10 @@ func (l *Ledger) Ranges(ctx context.Context, units int) (all []Range, err error)
 
 // Horizon is how far back something is read.
 type Horizon struct {
-	// Month and Day are the first that count. Rows and allowances are read by month, so those of a month before the
-	// first one are left out, and daily totals by day.
-	Month meter.Month
-	Day   meter.Day
+	// Months and Day say what counts. Rows are read from the first month on, allowances of these months alone, and daily totals from
+	// the day on.
+	Months meter.Span
+	Day    meter.Day
 	// RecordLife is how long after its row an operation's record in Redis lives; 0 leaves records out.
 	RecordLife time.Duration
 }
@@ -149,7 +149,7 @@ func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon, parts Parts) (
 		read func() error
 	}{
 		{PartGrants, func() error {
-			held.Grants, err = l.ownersGrants(tx, lines, held.Families, h.Month, 999912)
+			held.Grants, err = l.ownersGrants(tx, lines, held.Families, h.Months)
 			s.Grants = grantsOnly(held.Grants)
 			return err
 		}},
@@ -171,7 +171,7 @@ func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon, parts Parts) (
 			return err
 		}},
 		{PartChanges, func() (err error) {
-			held.Changes, err = l.changesOf(tx, s.Generation, lines, held.Families)
+			held.Changes, err = l.changesOf(tx, s.Generation, lines, held.Families, h.Months)
 			return err
 		}},
 	} {
@@ -231,7 +231,7 @@ func (l *Ledger) snapshotsOf(tx *database.Tx, lines, families []string, h Horizo
 		if err != nil {
 			return snapshots, err
 		}
-		if err := l.eachSnapshot(tx, owners.read, []any{text, int64(h.Month)}, keep); err != nil {
+		if err := l.eachSnapshot(tx, owners.read, []any{text, int64(h.Months.First)}, keep); err != nil {
 			return snapshots, err
 		}
 	}
@@ -243,7 +243,7 @@ func (l *Ledger) readRows(tx *database.Tx, held *Holdings, lines []string, h Hor
 	if err != nil {
 		return err
 	}
-	if err := l.eachDone(tx, l.sql.unfolded, []any{text, int64(h.Month)}, func(r DoneRow) {
+	if err := l.eachDone(tx, l.sql.unfolded, []any{text, int64(h.Months.First)}, func(r DoneRow) {
 		held.Rows = append(held.Rows, r)
 		held.Source.Rows = append(held.Source.Rows, r.Row)
 	}); err != nil {

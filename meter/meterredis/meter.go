@@ -72,6 +72,9 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	}, nil
 }
 
+// Due returns the months whose allowances have to be here.
+func (m *Meter) Due(now time.Time) meter.Span { return m.horizon.Due(m.calendar, now) }
+
 // remembered is how long an event's record is kept from its done row on: longer than the event itself is accepted, so that a
 // second delivery finds it or is refused.
 func (m *Meter) remembered() time.Duration { return m.horizon.Retention + m.horizon.Tolerance + day }

@@ -70,8 +70,7 @@ func (w *phaseWriter) write(ctx context.Context, r meterledger.Range) (done writ
 }
 
 func (w *phaseWriter) read(ctx context.Context, r meterledger.Range, parts meterledger.Parts) (held meterledger.Holdings, err error) {
-	days, months := w.Horizon.Days(w.Calendar, w.now), w.Horizon.Months(w.Calendar, w.now)
-	held, err = w.Ledger.ReadParts(ctx, r, meterledger.Horizon{Month: months[0], Day: days[0]}, parts)
+	held, err = w.Ledger.ReadParts(ctx, r, pipeline.Reach(w.Calendar, w.Horizon, w.now), parts)
 	if g := held.Source.Generation; err == nil && w.believed != "" && g != w.believed {
 		err = fmt.Errorf("%w: the ledger believes generation %q", restore.ErrFenced, g)
 	}

@@ -341,8 +341,7 @@ func (p *Plan) Split(ctx context.Context, _ int, target restore.Target) ([]resto
 }
 
 func (p *Plan) read(ctx context.Context, r meterledger.Range, now time.Time) (meterledger.Holdings, error) {
-	days, months := p.Horizon.Days(p.Calendar, now), p.Horizon.Months(p.Calendar, now)
-	return p.Ledger.Read(ctx, r, meterledger.Horizon{Month: months[0], Day: days[0]})
+	return p.Ledger.Read(ctx, r, pipeline.Reach(p.Calendar, p.Horizon, now))
 }
 
 // Apply implements [restore.Plan].

@@ -138,7 +138,11 @@ func (w *Worker) granting(ctx context.Context, line, family string) bool {
 	if family != "" {
 		owners = append(owners, meter.UnitTag("", family))
 	}
-	changes, err := w.Ledger.Changes(ctx, w.Meter.Generation(), owners)
+	now, err := w.Ledger.Now(ctx)
+	if err != nil {
+		return true
+	}
+	changes, err := w.Ledger.Changes(ctx, w.Meter.Generation(), owners, w.Meter.Due(now))
 	for _, c := range changes {
 		if c.Unconfirmed > 0 {
 			return true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,9 +21,28 @@ const (
 	grantsAtOnce = 32
 )
 
-// Confirm brings to Redis what it does not have of the grants, and returns how many. Those of lines come before those of
-// families, which open the month for their unit; a family one of whose lines has to wait waits too. A grant that has to wait stays
-// for the next round.
+// turn is when a grant has its turn.
+type turn uint8
+
+const (
+	ofLines    turn = iota // monthly grants of lines come first,
+	ofFamilies             // then those of families, which open the month for their unit,
+	onTop                  // then what comes on top of them
+	turns
+)
+
+func turnOf(g meter.Grant) turn {
+	switch {
+	case g.Kind == meter.TopUp:
+		return onTop
+	case g.Family != "":
+		return ofFamilies
+	}
+	return ofLines
+}
+
+// Confirm brings to Redis what it does not have of the grants, and returns how many. A family one of whose lines has to wait for its
+// monthly grant waits too. A grant that has to wait stays for the next round, and one of a month that is not due until it is.
 func (k *Keeper) Confirm(ctx context.Context) (confirmed int, err error) {
 	believed, err := k.believe(ctx)
 	if err != nil {
@@ -31,19 +51,36 @@ func (k *Keeper) Confirm(ctx context.Context) (confirmed int, err error) {
 		}
 		return 0, err
 	}
-	late := map[string]bool{} // families that wait
-	for _, ofFamilies := range []bool{false, true} {
-		for after, more := "", true; more; {
-			grants, err := k.Ledger.UnconfirmedGrants(ctx, after, grantBatch)
-			if err != nil || len(grants) == 0 {
-				return confirmed, err
-			}
-			after, more = grants[len(grants)-1].ID, len(grants) == grantBatch
-			n, err := k.confirm(ctx, believed, grants, ofFamilies, late)
+	now, err := k.Ledger.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, month := range k.Horizon.Months(k.Calendar, now) {
+		late := map[string]bool{} // families that wait
+		for t := range turns {
+			n, err := k.confirmTurn(ctx, believed, month, t, late)
 			confirmed += n
 			if err != nil {
 				return confirmed, err
 			}
+		}
+	}
+	return confirmed, nil
+}
+
+// confirmTurn makes the grants of a month that have their turn.
+func (k *Keeper) confirmTurn(ctx context.Context, believed meter.Generation, month meter.Month, t turn, late map[string]bool) (confirmed int, err error) {
+	for after, more := "", true; more; {
+		grants, err := k.Ledger.UnconfirmedGrants(ctx, month, after, grantBatch)
+		if err != nil || len(grants) == 0 {
+			return confirmed, err
+		}
+		after, more = grants[len(grants)-1].ID, len(grants) == grantBatch
+		grants = slices.DeleteFunc(grants, func(g meterledger.GrantRow) bool { return turnOf(g.Grant) != t })
+		n, err := k.confirm(ctx, believed, grants, late)
+		confirmed += n
+		if err != nil {
+			return confirmed, err
 		}
 	}
 	return confirmed, nil
@@ -66,11 +103,12 @@ func (k *Keeper) believe(ctx context.Context) (meter.Generation, error) {
 	return g, nil
 }
 
-// confirm makes the grants of families, or those of lines.
-func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants []meterledger.GrantRow, ofFamilies bool, late map[string]bool) (int, error) {
+// confirm makes grants of one turn, but for families that are late. Those whose lines have to wait for their monthly grants become late.
+func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants []meterledger.GrantRow, late map[string]bool) (int, error) {
+	grants = slices.DeleteFunc(grants, func(g meterledger.GrantRow) bool { return late[g.Family] })
 	var lines []string
 	for _, g := range grants {
-		if g.Line != "" && !ofFamilies {
+		if g.Line != "" {
 			lines = append(lines, g.Line)
 		}
 	}
@@ -84,9 +122,6 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 	group := new(errgroup.Group)
 	group.SetLimit(grantsAtOnce)
 	for _, g := range grants {
-		if ofFamilies != (g.Family != "") || late[g.Family] {
-			continue
-		}
 		group.Go(func() error {
 			done, err := k.grant(ctx, believed, g.Grant, known[g.Line].Family)
 			mu.Lock()
@@ -94,7 +129,9 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 			if err != nil {
 				k.complain(ctx, "grant "+g.ID, err)
 				k.Directory.Forget(g.Line)
-				late[known[g.Line].Family] = true
+				if g.Kind == meter.Monthly {
+					late[known[g.Line].Family] = true
+				}
 				return nil
 			}
 			made, settled = append(made, meterledger.Confirmation{Grant: g.ID, Version: done.Version}), append(settled, g.Grant)
@@ -176,6 +213,13 @@ func (k *Keeper) Bring(ctx context.Context, id string) (meterledger.GrantRow, er
 	g, err := k.Ledger.Grant(ctx, id)
 	if err != nil || g.Confirmed() {
 		return g, err
+	}
+	now, err := k.Ledger.Now(ctx)
+	if err != nil {
+		return g, err
+	}
+	if !k.Horizon.Due(k.Calendar, now).Includes(g.Month) {
+		return g, &meter.Refusal{Reason: meter.MonthNotOpen, Field: "month", Detail: fmt.Sprintf("month %v is not open: the grant is applied when it is opened, 48 hours before it begins", g.Month)}
 	}
 	known, err := k.Ledger.Lines(ctx, []string{g.Line})
 	if err != nil {

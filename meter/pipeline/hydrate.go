@@ -224,8 +224,7 @@ func (h Hydration) units(ctx context.Context, m *meterredis.Meter, done *Hydrate
 }
 
 func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r meterledger.Range, now time.Time) (done Hydrated, err error) {
-	days, months := daysOf(h.Calendar, h.Horizon, now), h.Horizon.Months(h.Calendar, now)
-	held, err := h.Ledger.Read(ctx, r, meterledger.Horizon{Month: months[0], Day: days[0]})
+	held, err := h.Ledger.Read(ctx, r, Reach(h.Calendar, h.Horizon, now))
 	if err != nil {
 		return done, err
 	}
@@ -234,7 +233,7 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 		return done, fmt.Errorf("units from %q: %w", r.From, err)
 	}
 	since := now.Add(h.Horizon.Tolerance)
-	hydration := meterredis.NewHydration(book, held.Policies.Lines, days, months, since)
+	hydration := meterredis.NewHydration(book, held.Policies.Lines, h.Horizon.Days(h.Calendar, now), h.Horizon.Months(h.Calendar, now), since)
 	for _, unit := range UnitsOf(held) {
 		if err := m.Hydrate(ctx, unit, hydration); err != nil {
 			return done, err
@@ -254,8 +253,10 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 	return done, err
 }
 
-// daysOf are those of which there may be keys that events change.
-func daysOf(c meter.Calendar, h meter.Horizon, now time.Time) []meter.Day { return h.Days(c, now) }
+// Reach is how much of the ledger is in Redis at a time: of these days and months there may be keys that events change.
+func Reach(c meter.Calendar, h meter.Horizon, now time.Time) meterledger.Horizon {
+	return meterledger.Horizon{Months: h.Due(c, now), Day: h.Days(c, now)[0]}
+}
 
 // UnitsOf are the units of what was read.
 func UnitsOf(held meterledger.Holdings) (units []meterredis.Members) {

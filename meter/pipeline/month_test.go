@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -66,4 +68,59 @@ func TestMonthEndsUnderLoad(t *testing.T) {
 	p.drained()
 	p.auditOn(calendar.Day(midnight))
 	p.auditOn(calendar.Day(midnight).Previous())
+}
+
+// Grants of a month that is not due wait in SQL: they hold nothing up, and neither a move nor a new generation counts them before their time.
+func TestGrantsOfALaterMonthWait(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 8)
+		ctx := t.Context()
+		stop := p.work()
+		defer func() { stop() }()
+		later := p.calendar.Month(time.Now()).Next().Next()
+		for _, line := range []string{"line-0", "line-1"} {
+			if _, err := p.ledger.AddGrant(ctx, meter.Grant{ID: "early:" + line, Kind: meter.TopUp, Line: line, Month: later, Individual: 7}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := p.ledger.OpenMonth(ctx, later); err != nil {
+			t.Fatal(err)
+		}
+		var refusal *meter.Refusal
+		if _, err := p.keeper().Bring(ctx, "early:line-1"); !errors.As(err, &refusal) || refusal.Reason != meter.MonthNotOpen {
+			t.Errorf("before its month is due: %v", err)
+		}
+		if _, err := p.keeper().Confirm(ctx); err != nil {
+			t.Fatal(err)
+		}
+		patient, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		if err := p.mover().Move(patient, "line-0", "family-1"); err != nil {
+			t.Fatal(err)
+		}
+		again := p.hydration()
+		again.Renew = true
+		if _, err := Hydrate(ctx, again); err != nil {
+			t.Fatal(err)
+		}
+		stop()
+		p.open()
+		stop = p.work()
+		p.horizon.Ahead = 100 * 24 * time.Hour // it is due now
+		if _, err := p.keeper().OpenMonths(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the month's grant, and what comes on top
+			if _, err := p.keeper().Confirm(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for line, family := range map[string]string{"line-0": "family-1", "line-1": ""} {
+			got, err := p.meter.State(ctx, line, family, "video", 0, later)
+			if err != nil || !got.Individual.Granted || got.Individual.Amount != 20_007 {
+				t.Errorf("line %s: %+v, %v", line, got.Individual, err)
+			}
+		}
+	})
 }

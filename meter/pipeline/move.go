@@ -131,12 +131,17 @@ func (mv *Mover) leave(ctx context.Context, line, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return mv.Meter.Depart(ctx, line, from, daysOf(mv.Calendar, mv.Horizon, now), mv.Horizon.Months(mv.Calendar, now))
+	return mv.Meter.Depart(ctx, line, from, mv.Horizon.Days(mv.Calendar, now), mv.Horizon.Months(mv.Calendar, now))
 }
 
 // switchOver switches membership in SQL, when SQL has everything of the line.
 func (mv *Mover) switchOver(ctx context.Context, m meterledger.Move) error {
 	return mv.patiently(ctx, meterledger.ErrNotDrained, func() error {
+		now, err := mv.Ledger.Now(ctx)
+		if err != nil {
+			return err
+		}
+		m.Due = mv.Horizon.Due(mv.Calendar, now)
 		if _, err := mv.Ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
 			return err
 		}
@@ -150,8 +155,8 @@ func (mv *Mover) arrive(ctx context.Context, line, to string, version int64) err
 	if err != nil {
 		return err
 	}
-	days, months := daysOf(mv.Calendar, mv.Horizon, now), mv.Horizon.Months(mv.Calendar, now)
-	held, err := mv.Ledger.Read(ctx, meterledger.Unit(meter.UnitTag(line, to)), meterledger.Horizon{Month: months[0], Day: days[0]})
+	days, months := mv.Horizon.Days(mv.Calendar, now), mv.Horizon.Months(mv.Calendar, now)
+	held, err := mv.Ledger.Read(ctx, meterledger.Unit(meter.UnitTag(line, to)), Reach(mv.Calendar, mv.Horizon, now))
 	if err != nil {
 		return err
 	}

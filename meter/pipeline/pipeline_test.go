@@ -181,7 +181,7 @@ func (p *plant) auditOn(today meter.Day) {
 		p.t.Fatal(err)
 	}
 	for _, r := range ranges {
-		held, err := p.ledger.Read(p.t.Context(), r, meterledger.Horizon{Month: p.calendar.MonthOf(today).Previous(), Day: today.Previous()})
+		held, err := p.ledger.Read(p.t.Context(), r, meterledger.Horizon{Months: meter.Span{First: p.calendar.MonthOf(today).Previous(), Last: meter.LastMonth}, Day: today.Previous()})
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func (p *plant) auditOn(today meter.Day) {
 					p.t.Errorf("line %s: %v (-SQL +Redis)\n%s", line, err, diff)
 				}
 			}
-			changes, err := p.ledger.Changes(p.t.Context(), held.Source.Generation, []string{meter.UnitTag(line, "")})
+			changes, err := p.ledger.Changes(p.t.Context(), held.Source.Generation, []string{meter.UnitTag(line, "")}, meter.Span{})
 			if err != nil {
 				p.t.Fatal(err)
 			}

@@ -222,7 +222,7 @@ func testGenerationChanges(t *testing.T, server Server) {
 	}
 	w.must(w.NewGeneration(ctx, generation, "b2", "suite", "lost"))
 	count := func() int {
-		held, err := w.Read(ctx, everything(), meterledger.Horizon{Month: march})
+		held, err := w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}})
 		w.must(err)
 		return len(held.Rows)
 	}
@@ -248,7 +248,7 @@ func testChanges(t *testing.T, server Server) {
 	owners := []string{"l:ann", "l:bob", "l:cas", "l:dot", "f:fam", "f:kin", "l:nobody"}
 	want := func(what string) {
 		t.Helper()
-		all, err := w.Changes(ctx, generation, owners)
+		all, err := w.Changes(ctx, generation, owners, meter.Span{})
 		w.must(err)
 		for _, owner := range owners {
 			version := w.book.LineVersions[owner[2:]]
@@ -262,7 +262,7 @@ func testChanges(t *testing.T, server Server) {
 	}
 	w.append(rows[:100]...)
 	w.append(rows[101:]...)
-	all, err := w.Changes(ctx, generation, []string{"l:" + rows[100].Event.Line})
+	all, err := w.Changes(ctx, generation, []string{"l:" + rows[100].Event.Line}, meter.Span{})
 	if c := all["l:"+rows[100].Event.Line]; err != nil || c.GapFree() || c.Count != c.Highest-1 {
 		t.Errorf("a row is missing: %+v, %v", c, err)
 	}
@@ -273,7 +273,7 @@ func testChanges(t *testing.T, server Server) {
 	want("a part folded")
 	w.fold()
 	want("all folded")
-	if all, err := w.Changes(ctx, "b2", owners); err != nil || all["l:ann"].Count != 0 || all["f:fam"].Highest != 0 {
+	if all, err := w.Changes(ctx, "b2", owners, meter.Span{}); err != nil || all["l:ann"].Count != 0 || all["f:fam"].Highest != 0 {
 		t.Errorf("of another generation: %+v, %v", all, err)
 	}
 }

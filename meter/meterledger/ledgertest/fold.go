@@ -27,7 +27,7 @@ func testFold(t *testing.T, server Server) {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	w.check()
-	held, err := w.Read(ctx, everything(), meterledger.Horizon{Month: march, RecordLife: time.Hour})
+	held, err := w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}, RecordLife: time.Hour})
 	w.must(err)
 	for _, r := range held.Folded {
 		if r.Result.Day > 20260311 || r.Fold != first.Fold {
@@ -174,12 +174,12 @@ func testHeldFolds(t *testing.T, server Server) {
 		stopped <- err
 	}()
 	w.must(w.HoldFolds(ctx, "session-3", "restore"))
-	before, err := w.Read(ctx, everything(), meterledger.Horizon{Month: march})
+	before, err := w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}})
 	w.must(err)
 	if err := <-stopped; !errors.Is(err, meterledger.ErrHeld) {
 		t.Errorf("the fold ended with %v", err)
 	}
-	after, err := w.Read(ctx, everything(), meterledger.Horizon{Month: march})
+	after, err := w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}})
 	if err != nil || len(before.Rows) != len(after.Rows) {
 		t.Errorf("%d rows were not folded when the restore had begun, and %d are now: %v", len(before.Rows), len(after.Rows), err)
 	}

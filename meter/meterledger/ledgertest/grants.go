@@ -77,7 +77,7 @@ func testConfirmations(t *testing.T, server Server) {
 		w.must(err)
 	}
 	changes := func() meterledger.Changes {
-		all, err := w.Changes(ctx, generation, []string{"l:ann"})
+		all, err := w.Changes(ctx, generation, []string{"l:ann"}, meter.Span{})
 		w.must(err)
 		return all["l:ann"]
 	}
@@ -104,17 +104,17 @@ func testConfirmations(t *testing.T, server Server) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	left, err := w.UnconfirmedGrants(ctx, "", 10)
+	left, err := w.UnconfirmedGrants(ctx, march, "", 10)
 	if err != nil || len(left) != 1 || left[0].ID != "t3" || left[0].Grant != topUp("t3", "bob", "", 5) || left[0].Confirmed() || left[0].MadeAt.IsZero() {
 		t.Errorf("of what was refused something is left: %+v, %v", left, err)
 	}
-	if more, err := w.UnconfirmedGrants(ctx, "t3", 10); err != nil || len(more) > 0 {
+	if more, err := w.UnconfirmedGrants(ctx, march, "t3", 10); err != nil || len(more) > 0 {
 		t.Errorf("%+v, %v", more, err)
 	}
 	// A grant that hydration had counted makes no change, and one that was confirmed before stays as it was.
 	w.must(w.NewGeneration(ctx, generation, "b2", "suite", "lost"))
 	w.must(w.ConfirmGrants(ctx, "b2", []meterledger.Confirmation{{Grant: "t1"}, {Grant: "t3"}}))
-	all, err := w.Changes(ctx, "b2", []string{"l:ann", "l:bob"})
+	all, err := w.Changes(ctx, "b2", []string{"l:ann", "l:bob"}, meter.Span{})
 	if err != nil || all["l:ann"] != (meterledger.Changes{}) || all["l:bob"] != (meterledger.Changes{}) {
 		t.Errorf("%+v, %v", all, err)
 	}

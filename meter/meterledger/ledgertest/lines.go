@@ -131,7 +131,7 @@ func testBytes(t *testing.T, server Server) {
 	}
 	w.fold()
 	w.audited()
-	held, err := w.Read(ctx, meterledger.Unit("f:fam"), meterledger.Horizon{Month: march, Day: 20260301})
+	held, err := w.Read(ctx, meterledger.Unit("f:fam"), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}, Day: 20260301})
 	if err != nil || len(held.Source.Members) != 2 || len(held.Families) != 1 {
 		t.Errorf("%v, %v, %v", held.Source.Members, held.Families, err)
 	}

@@ -46,7 +46,7 @@ func testPurge(t *testing.T, server Server) {
 			t.Errorf("%+v has %v left, and had %v", account, after.Left()[account], left)
 		}
 	}
-	all, err := w.Changes(ctx, generation, []string{"l:ann", "f:fam"})
+	all, err := w.Changes(ctx, generation, []string{"l:ann", "f:fam"}, meter.Span{})
 	if err != nil || all["l:ann"].Count != w.book.LineVersions["ann"] || !all["f:fam"].GapFree() {
 		t.Errorf("%+v, %v", all, err)
 	}

@@ -35,7 +35,7 @@ func testRanges(t *testing.T, server Server) {
 			if i > 0 && r.From != ranges[i-1].To {
 				t.Errorf("between %v and %v something is left out", ranges[i-1], r)
 			}
-			held, err := w.Read(ctx, r, meterledger.Horizon{Month: march})
+			held, err := w.Read(ctx, r, meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}})
 			w.must(err)
 			for line, family := range held.Source.Members {
 				if _, twice := members[line]; twice {
@@ -55,7 +55,7 @@ func testRanges(t *testing.T, server Server) {
 	for tag, want := range map[string]map[string]string{
 		"f:fam": {"ann": "fam", "bob": "fam"}, "l:cas": {"cas": ""}, "l:ann": {}, "f:empty": {}, "f:f-1": {"a-2": "f-1", "a-3": "f-1"},
 	} {
-		held, err := w.Read(ctx, meterledger.Unit(tag), meterledger.Horizon{Month: march})
+		held, err := w.Read(ctx, meterledger.Unit(tag), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}})
 		w.must(err)
 		if d := cmp.Diff(want, held.Source.Members); d != "" {
 			t.Errorf("%s:\n%s", tag, d)
@@ -75,7 +75,7 @@ func testRecords(t *testing.T, server Server) {
 	limit := []meter.Field{{Name: "cap", Value: "500"}}
 	_, err = w.PutPolicy(ctx, "ann", meter.LineCap, 0, limit, "me")
 	w.must(err)
-	held, err := w.Read(ctx, everything(), meterledger.Horizon{Month: march, Day: 20260301, RecordLife: time.Hour})
+	held, err := w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}, Day: 20260301, RecordLife: time.Hour})
 	w.must(err)
 	all := map[string]bool{}
 	for _, r := range slices.Concat(held.Rows, held.Folded) {
@@ -93,11 +93,11 @@ func testRecords(t *testing.T, server Server) {
 	if c := held.Changes["l:cas"]; c.Highest != w.book.LineVersions["cas"] || !c.GapFree() {
 		t.Errorf("%+v", c)
 	}
-	held, err = w.Read(ctx, everything(), meterledger.Horizon{Month: march, Day: 20260301, RecordLife: time.Microsecond})
+	held, err = w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}, Day: 20260301, RecordLife: time.Microsecond})
 	if err != nil || len(held.Folded) > 0 || len(held.Rows) != 25 {
 		t.Errorf("%d records outlive a microsecond, %v", len(held.Folded), err)
 	}
-	held, err = w.Read(ctx, everything(), meterledger.Horizon{Month: march + 1, Day: 20260401})
+	held, err = w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march + 1, Last: meter.LastMonth}, Day: 20260401})
 	if err != nil || len(held.Rows)+len(held.Grants)+len(held.Source.Folded.Totals)+len(held.Source.Folded.Snapshots) > 0 || len(held.Source.Members) != 4 {
 		t.Errorf("%+v, %v", held, err)
 	}

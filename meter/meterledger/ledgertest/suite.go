@@ -126,7 +126,7 @@ func (w *world) must(err error) {
 // deliver makes the grants in the model that are not known to be there, and confirms them.
 func (w *world) deliver() {
 	w.Helper()
-	grants, err := w.UnconfirmedGrants(w.Context(), "", 1000)
+	grants, err := w.UnconfirmedGrants(w.Context(), march, "", 1000)
 	w.must(err)
 	var all []meterledger.Confirmation
 	for _, g := range grants {
@@ -184,7 +184,7 @@ func everything() meterledger.Range { return meterledger.Range{} }
 // check compares the state that follows from the ledger with the model, and the ledger with itself.
 func (w *world) check() {
 	w.Helper()
-	held, err := w.Read(w.Context(), everything(), meterledger.Horizon{Month: 202601, Day: 20260101})
+	held, err := w.Read(w.Context(), everything(), meterledger.Horizon{Months: meter.Span{First: 202601, Last: meter.LastMonth}, Day: 20260101})
 	w.must(err)
 	got, err := meter.Rebuild(held.Source)
 	w.must(err)

@@ -1,5 +1,5 @@
--- $1 lines, $2 families, $3 generation. What is held of the changes of each, in parts that are to be summed up:
--- owner, changes, highest version, rows that are not folded, grants that are not confirmed.
+-- $1 lines, $2 families, $3 generation, $4 first month, $5 last month. What is held of the changes of each, in parts that are to be summed up:
+-- owner, changes, highest version, rows that are not folded, grants of those months that are not confirmed.
 -- Each row of the batch is looked up by itself (OFFSET 0 keeps the planner to it), whatever is known of the tables when the plan is made.
 SELECT c.owner, c.changes, c.highest, 0, 0
 FROM (SELECT 'l:' || l.id AS owner FROM json_array_elements_text($1::json) AS l (id)
@@ -17,12 +17,12 @@ CROSS JOIN LATERAL (SELECT * FROM reprise.meter_members m WHERE m.family = f.id 
 CROSS JOIN LATERAL (SELECT * FROM reprise.meter_done d WHERE d.line = m.line AND d.fold IS NULL AND d.family = f.id AND d.family_version > 0 OFFSET 0) AS d
 GROUP BY f.id
 UNION ALL
-SELECT 'l:' || l.id, count(*) FILTER (WHERE g.generation = $3 AND g.version > 0), coalesce(max(g.version) FILTER (WHERE g.generation = $3), 0), 0, count(*) FILTER (WHERE g.generation IS NULL)
+SELECT 'l:' || l.id, count(*) FILTER (WHERE g.generation = $3 AND g.version > 0), coalesce(max(g.version) FILTER (WHERE g.generation = $3), 0), 0, count(*) FILTER (WHERE g.generation IS NULL AND g.month BETWEEN $4 AND $5)
 FROM json_array_elements_text($1::json) AS l (id)
 CROSS JOIN LATERAL (SELECT * FROM reprise.meter_grants g WHERE g.line = l.id AND g.line <> '' OFFSET 0) AS g
 GROUP BY l.id
 UNION ALL
-SELECT 'f:' || f.id, count(*) FILTER (WHERE g.generation = $3 AND g.version > 0), coalesce(max(g.version) FILTER (WHERE g.generation = $3), 0), 0, count(*) FILTER (WHERE g.generation IS NULL)
+SELECT 'f:' || f.id, count(*) FILTER (WHERE g.generation = $3 AND g.version > 0), coalesce(max(g.version) FILTER (WHERE g.generation = $3), 0), 0, count(*) FILTER (WHERE g.generation IS NULL AND g.month BETWEEN $4 AND $5)
 FROM json_array_elements_text($2::json) AS f (id)
 CROSS JOIN LATERAL (SELECT * FROM reprise.meter_grants g WHERE g.family = f.id AND g.family <> '' OFFSET 0) AS g
 GROUP BY f.id

@@ -8,7 +8,7 @@ FROM (
     UNION
     SELECT m.line FROM meter_members m WHERE m.family > '' AND m.family >= $3 AND m.family < $4
 ) AS u
-JOIN meter_done d ON d.line = u.line
+JOIN meter_done d FORCE INDEX (meter_done_unfolded) ON d.line = u.line
 WHERE d.fold IS NULL AND d.day <= (SELECT g.purged FROM meter_generation g WHERE g.id = 1)
 GROUP BY d.line, d.month, d.family
 UNION ALL

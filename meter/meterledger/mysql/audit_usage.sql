@@ -7,6 +7,6 @@ FROM (
     UNION
     SELECT m.line FROM meter_members m WHERE m.family > '' AND m.family >= $3 AND m.family < $4
 ) AS u
-JOIN meter_done d ON d.line = u.line
+JOIN meter_done d FORCE INDEX (meter_done_event) ON d.line = u.line
 WHERE d.day > (SELECT g.purged FROM meter_generation g WHERE g.id = 1)
 GROUP BY d.line, d.day, d.app, d.family, d.month

@@ -2,4 +2,4 @@
 SELECT STRAIGHT_JOIN d.line, d.event_id, d.app, d.bytes, d.occurred_at, d.individual, d.shared, d.qos, d.blocked, d.uncounted, d.why, d.speed,
     d.day, d.month, d.family, d.generation, d.line_version, d.family_version, d.recorded_at, coalesce(d.fold, 0)
 FROM JSON_TABLE($1, '$[*]' COLUMNS (l VARCHAR(64) PATH '$.l', e VARCHAR(128) PATH '$.e')) AS r
-JOIN meter_done d ON d.line = r.l AND d.event_id = r.e
+JOIN meter_done d FORCE INDEX (meter_done_event) ON d.line = r.l AND d.event_id = r.e

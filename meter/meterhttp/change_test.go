@@ -238,7 +238,7 @@ func (s *site) changes(now time.Time) {
 func (s *site) unfinished() {
 	_, err := s.parts.Ledger.AddGrant(s.t.Context(), meter.Grant{ID: "waits", Kind: meter.TopUp, Line: "d", Month: s.parts.Inspector.Calendar.Month(time.Now()), Individual: 1})
 	s.must(err)
-	s.parts.MaxWait = 100 * time.Millisecond
+	s.parts.MaxWait = time.Second
 	s.serve()
 	s.want("a move", s.send("PUT", "/v1/lines/d", strings.NewReader(`{"family_id":"fam","individual":1,"qos":1}`)), http.StatusConflict, ProblemMoveUnfinished)
 	s.parts.MaxWait = 20 * time.Second

@@ -58,32 +58,35 @@ func (k *Keeper) Confirm(ctx context.Context) (confirmed int, err error) {
 	for _, month := range k.Horizon.Months(k.Calendar, now) {
 		late := map[string]bool{} // families that wait
 		for t := range turns {
-			n, err := k.confirmTurn(ctx, believed, month, t, late)
+			waiting, n, err := k.confirmTurn(ctx, believed, month, t, late)
 			confirmed += n
 			if err != nil {
 				return confirmed, err
+			}
+			if !waiting {
+				break // as almost always
 			}
 		}
 	}
 	return confirmed, nil
 }
 
-// confirmTurn makes the grants of a month that have their turn.
-func (k *Keeper) confirmTurn(ctx context.Context, believed meter.Generation, month meter.Month, t turn, late map[string]bool) (confirmed int, err error) {
+// confirmTurn makes the grants of a month that have their turn. It reports whether there were any, of whatever turn.
+func (k *Keeper) confirmTurn(ctx context.Context, believed meter.Generation, month meter.Month, t turn, late map[string]bool) (waiting bool, confirmed int, err error) {
 	for after, more := "", true; more; {
 		grants, err := k.Ledger.UnconfirmedGrants(ctx, month, after, grantBatch)
 		if err != nil || len(grants) == 0 {
-			return confirmed, err
+			return waiting, confirmed, err
 		}
-		after, more = grants[len(grants)-1].ID, len(grants) == grantBatch
+		waiting, after, more = true, grants[len(grants)-1].ID, len(grants) == grantBatch
 		grants = slices.DeleteFunc(grants, func(g meterledger.GrantRow) bool { return turnOf(g.Grant) != t })
 		n, err := k.confirm(ctx, believed, grants, late)
 		confirmed += n
 		if err != nil {
-			return confirmed, err
+			return waiting, confirmed, err
 		}
 	}
-	return confirmed, nil
+	return waiting, confirmed, nil
 }
 
 // believe returns the generation to grant in. It is read before the gate is seen open, and grants are read after that: so a grant that is

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reprise-dev/reprise/restore"
 )
 
 func newRestoreDrillCommand(r *restoring) *cobra.Command {
@@ -22,17 +24,23 @@ func newRestoreDrillCommand(r *restoring) *cobra.Command {
 				return err
 			}
 			out := cmd.OutOrStdout()
-			for _, d := range done.Differences[:min(len(done.Differences), mostShown)] {
-				fmt.Fprintln(out, "different  "+d)
+			found := map[restore.Outcome]int64{}
+			for n, f := range done.Findings {
+				if found[f.Outcome]++; n < mostShown {
+					printFinding(out, f)
+				}
+			}
+			if more := len(done.Findings) - mostShown; more > 0 {
+				fmt.Fprintf(out, "and %d more\n", more)
 			}
 			total := done.Phases + done.Verify
 			fmt.Fprintf(out, "%d units: written in %v, verified in %v; a restore takes about %v, beside draining\n", done.Units,
 				done.Phases.Round(time.Millisecond), done.Verify.Round(time.Millisecond), total.Round(time.Millisecond))
 			fmt.Fprintf(out, "the shadow, %d keys, is removed; nothing else was written\n", done.Keys)
-			if len(done.Differences) > 0 {
-				return codeError{fmt.Errorf("%d differences: SQL may have gone on in between, while events are decided", len(done.Differences)), exitDifferent}
+			if found[restore.Quarantined] < int64(len(done.Findings)) {
+				fmt.Fprintln(out, "SQL may have gone on in between, while events are decided: drill again, or with the gate closed")
 			}
-			return nil
+			return exitOf(found, 0)
 		}),
 	}
 }

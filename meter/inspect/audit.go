@@ -150,7 +150,10 @@ func (a *auditing) settle(v verdict) {
 		a.report.Unflushed = append(a.report.Unflushed, v.tag)
 		return
 	}
-	a.report.Differences = append(a.report.Differences, v.differences...)
+	for _, d := range v.differences {
+		d.Unit = v.tag
+		a.report.Differences = append(a.report.Differences, d)
+	}
 }
 
 // lookAgain is how long to wait before a unit is looked at again.
@@ -240,7 +243,7 @@ func (a *auditing) judge(ctx context.Context, e *expected, looks []*comparison, 
 		return nil, err
 	}
 	if first {
-		a.count(units, should)
+		a.count(units, should, e.held.Source.Members)
 	}
 	for n, c := range looks {
 		c.after, c.generation = after, generation
@@ -253,10 +256,11 @@ func (a *auditing) judge(ctx context.Context, e *expected, looks []*comparison, 
 	return verdicts, nil
 }
 
-func (a *auditing) count(units []meterredis.Members, should meterledger.Audit) {
+// count counts units, and reports what in SQL alone does not fit together. members are the lines of these units, with their families.
+func (a *auditing) count(units []meterredis.Members, should meterledger.Audit, members map[string]string) {
 	r := a.report
 	for _, d := range should.Differences() {
-		r.Differences = append(r.Differences, Difference{Difference: d})
+		r.Differences = append(r.Differences, Difference{Difference: d, Unit: unitOf(d, members)})
 	}
 	r.Units += len(units)
 	ours := map[string]bool{}
@@ -272,6 +276,14 @@ func (a *auditing) count(units []meterredis.Members, should meterledger.Audit) {
 			r.Served = r.Served.Plus(sums.All.Individual).Plus(sums.All.Shared).Plus(sums.All.QoS)
 		}
 	}
+}
+
+// unitOf is the unit that a row in SQL is of: that of its line, or that of its family if the line is of another unit by now.
+func unitOf(d meterledger.Difference, members map[string]string) string {
+	if family, ours := members[d.Line]; ours {
+		return meter.UnitTag(d.Line, family)
+	}
+	return meter.UnitTag("", d.Family)
 }
 
 // owners are all lines and families of units.

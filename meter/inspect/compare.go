@@ -14,6 +14,8 @@ import (
 // Difference is something that is not as the done log and the grants say.
 type Difference struct {
 	meterledger.Difference
+	// Unit is the name of the unit that it is of; empty of what is of none.
+	Unit string
 	// Key is the key in Redis that differs; empty if it is a row in SQL, or all of a unit that Redis has lost something of.
 	Key string
 	// Want is what the key should hold, and Seen what it does. Kind says in one word what is wrong with it.

@@ -36,6 +36,14 @@ type Account struct {
 	Month meter.Month
 }
 
+// owner is the line or the family whose account it is.
+func (a Account) owner() (line, family string) {
+	if id, ok := strings.CutPrefix(a.Owner, lineTag); ok {
+		return id, ""
+	}
+	return "", strings.TrimPrefix(a.Owner, familyTag)
+}
+
 // Allowances are sums of each kind of allowance.
 type Allowances struct{ Individual, QoS, Shared meter.Wide }
 
@@ -45,6 +53,8 @@ type Difference struct {
 	Where string
 	// Is is what stands there, and Should what the log says.
 	Is, Should string
+	// Line and Family are those whose row it is: either may be empty.
+	Line, Family string
 }
 
 // String returns the difference as a sentence.
@@ -157,12 +167,12 @@ func remaining(granted, used meter.Wide) meter.Wide {
 func (a Audit) Differences() (all []Difference) {
 	for _, k := range union(a.Usage, a.Totals) {
 		if is, should := a.Totals[k], a.Usage[k].Folded; is != should {
-			all = append(all, Difference{fmt.Sprintf("meter_daily_app_total, line %s, day %v, app %s, family %q, month %v", k.Line, k.Day, k.App, k.Family, k.Month), textOf(is), textOf(should)})
+			all = append(all, Difference{fmt.Sprintf("meter_daily_app_total, line %s, day %v, app %s, family %q, month %v", k.Line, k.Day, k.App, k.Family, k.Month), textOf(is), textOf(should), k.Line, k.Family})
 		}
 	}
 	for _, k := range union(a.Months, a.Snapshots) {
 		if is, should := a.Snapshots[k], a.Months[k].Folded; is != should {
-			all = append(all, Difference{fmt.Sprintf("meter_monthly_snapshot, line %s, month %v, family %q", k.Line, k.Month, k.Family), textOf(is), textOf(should)})
+			all = append(all, Difference{fmt.Sprintf("meter_monthly_snapshot, line %s, month %v, family %q", k.Line, k.Month, k.Family), textOf(is), textOf(should), k.Line, k.Family})
 		}
 	}
 	for account, used := range a.Used() {
@@ -171,7 +181,8 @@ func (a Audit) Differences() (all []Difference) {
 		_, qos := granted.QoS.Minus(used.QoS)
 		_, shared := granted.Shared.Minus(used.Shared)
 		if _, ours := a.Granted[account]; (ours || strings.HasPrefix(account.Owner, lineTag)) && !(individual && qos && shared) {
-			all = append(all, Difference{fmt.Sprintf("meter_grants, %s, month %v", account.Owner, account.Month), granted.String(), "at least what was used, " + used.String()})
+			line, family := account.owner()
+			all = append(all, Difference{fmt.Sprintf("meter_grants, %s, month %v", account.Owner, account.Month), granted.String(), "at least what was used, " + used.String(), line, family})
 		}
 	}
 	slices.SortFunc(all, func(a, b Difference) int { return strings.Compare(a.Where, b.Where) })

@@ -3,7 +3,6 @@ package meterrestore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,6 +11,8 @@ import (
 	"github.com/reprise-dev/reprise/meter/inspect"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
+	"github.com/reprise-dev/reprise/meter/pipeline"
+	"github.com/reprise-dev/reprise/restore"
 )
 
 // Drilled is what a drill has measured.
@@ -20,8 +21,9 @@ type Drilled struct {
 	// Phases is how long the three phases took together, and Verify how long it took to compare everything. Their sum is what a restore
 	// would take, beside closing, draining and opening the gate.
 	Phases, Verify time.Duration
-	// Differences are what is not as SQL says. While events are decided, SQL goes on in between, and that shows here too.
-	Differences []string
+	// Findings are what is not as SQL says. While events are decided, SQL goes on in between, and that shows here too. What a unit has that SQL
+	// contradicts itself about is quarantined, as it would be by a restore.
+	Findings []restore.Finding
 	// Keys is how many keys the shadow had, which is gone.
 	Keys int
 }
@@ -56,17 +58,17 @@ func (p *Plan) Drill(ctx context.Context) (done Drilled, err error) {
 	started = time.Now()
 	i := &inspect.Inspector{Meter: m, Ledger: p.Ledger, Calendar: p.Calendar, Horizon: p.Horizon, Shadow: true}
 	for _, r := range ranges {
-		report, err := i.AuditRange(ctx, time.Now(), r, p.Patience)
+		now := time.Now()
+		report, err := i.AuditRange(ctx, now, r, p.Patience)
+		if err != nil {
+			return done, err
+		}
+		findings, err := p.judged(ctx, report, r, now)
 		if err != nil {
 			return done, err
 		}
 		done.Units += report.Units
-		for _, d := range report.Differences {
-			done.Differences = append(done.Differences, d.String())
-		}
-		for tag, why := range report.Unreadable {
-			done.Differences = append(done.Differences, fmt.Sprintf("unit %s: %s", tag, why))
-		}
+		done.Findings = append(done.Findings, findings...)
 	}
 	done.Verify = time.Since(started)
 	return done, nil
@@ -80,8 +82,25 @@ func (p *Plan) drillPhase(ctx context.Context, m *meterredis.Meter, ranges []met
 		group.Go(func() error {
 			w := &phaseWriter{Plan: p, meter: m, through: through, now: time.Now()}
 			_, err := w.write(ctx, r)
+			if errors.Is(err, restore.ErrBadUnit) {
+				return p.drillAlone(ctx, w, r)
+			}
 			return err
 		})
 	}
 	return group.Wait()
+}
+
+// drillAlone writes a phase of each unit of a range alone, but for those that cannot be restored.
+func (p *Plan) drillAlone(ctx context.Context, w *phaseWriter, r meterledger.Range) error {
+	held, err := p.read(ctx, r, w.now)
+	if err != nil {
+		return err
+	}
+	for _, tag := range sortedTags(pipeline.UnitsOf(held)) {
+		if _, err := w.write(ctx, meterledger.Unit(tag)); err != nil && !errors.Is(err, restore.ErrBadUnit) {
+			return err
+		}
+	}
+	return nil
 }

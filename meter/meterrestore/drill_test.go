@@ -21,7 +21,7 @@ func TestDrill(t *testing.T) {
 	stop()
 	before := p.keys()
 	drilled, err := p.plan().Drill(t.Context())
-	if err != nil || len(drilled.Differences) > 0 || drilled.Units != 45 || drilled.Keys == 0 {
+	if err != nil || len(drilled.Findings) > 0 || drilled.Units != 45 || drilled.Keys == 0 {
 		t.Errorf("%+v, %v", drilled, err)
 	}
 	if after := p.keys(); !slices.Equal(before, after) {

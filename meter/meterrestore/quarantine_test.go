@@ -47,6 +47,7 @@ func TestMissingFamilyIsQuarantined(t *testing.T) {
 	}
 	_, err = p.meter.Reread(t.Context())
 	p.must(err)
+	p.stillQuarantined(r)
 	event := p.events(1)[0]
 	event.Line = "line-2"
 	if _, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: event, Family: "family-0"}); !errors.Is(err, meter.UnitNotHydrated) && !errors.Is(err, meter.UnitClosed) {
@@ -67,6 +68,28 @@ func TestMissingFamilyIsQuarantined(t *testing.T) {
 	}
 	p.send([]meter.Event{event})
 	p.audit()
+}
+
+// stillQuarantined checks that a verification outside of a session, which must not put right what cannot be, and a drill say of the
+// family what the restore said, and nothing of any other unit.
+func (p *plant) stillQuarantined(r *restore.Runner) {
+	p.t.Helper()
+	of := func(what string, f restore.Finding) {
+		if f.Outcome != restore.Quarantined || !strings.Contains(f.Detail, "unit f:family-0 cannot be restored") || !strings.Contains(f.Detail, string(meter.MissingFamily)) {
+			p.t.Errorf("%s: %+v", what, f)
+		}
+	}
+	checked, err := r.Check(p.t.Context(), restore.CheckRequest{Who: "test", Why: "to see", Correct: true, Found: func(f restore.Finding) { of("verify", f) }})
+	if err != nil || checked.Findings[restore.Quarantined] == 0 {
+		p.t.Errorf("%+v, %v", checked, err)
+	}
+	drilled, err := p.plan().Drill(p.t.Context())
+	if err != nil || len(drilled.Findings) == 0 || drilled.Units != 9 {
+		p.t.Errorf("%+v, %v", drilled, err)
+	}
+	for _, f := range drilled.Findings {
+		of("drill", f)
+	}
 }
 
 // sql changes the ledger behind everybody's back.

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
-	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/inspect"
 	"github.com/reprise-dev/reprise/meter/meterledger"
-	"github.com/reprise-dev/reprise/meter/pipeline"
 	"github.com/reprise-dev/reprise/restore"
 )
 
@@ -76,7 +75,7 @@ func (p *Plan) Verify(ctx context.Context, target restore.Target, fence restore.
 			patience = 0
 		}
 		differences, err := i.Globals(ctx, patience)
-		return restore.Done{Units: 1}, findingsOf(differences), err
+		return restore.Done{Units: 1}, findingsOf(differences, nil), err
 	case otherSweep:
 		findings, err := sweep(ctx, i)
 		return restore.Done{Units: 1}, findings, err
@@ -94,17 +93,30 @@ func (p *Plan) Verify(ctx context.Context, target restore.Target, fence restore.
 	if err != nil {
 		return done, nil, err
 	}
-	findings = findingsOf(report.Differences)
+	findings, err = p.judged(ctx, report, rangeOf(target), now)
+	return restore.Done{Units: int64(report.Units)}, findings, err
+}
+
+// judged are the findings of an audit of a range. Those of units that SQL contradicts itself about keep nobody else out.
+func (p *Plan) judged(ctx context.Context, report inspect.Report, r meterledger.Range, now time.Time) ([]restore.Finding, error) {
+	if report.Clean() {
+		return nil, nil
+	}
+	bad, err := p.contradictions(ctx, r, now)
+	if err != nil {
+		return nil, err
+	}
+	findings := findingsOf(report.Differences, bad)
+	add := func(tag string, outcome restore.Outcome, detail string) {
+		findings = append(findings, bad.judge(tag, restore.Finding{Kind: "unit", Item: tag, Outcome: outcome, Detail: detail}))
+	}
 	for _, tag := range report.Unflushed {
-		findings = append(findings, restore.Finding{Kind: "unit", Item: tag, Outcome: restore.Unflushed, Detail: "SQL does not have all that Redis has decided, or grants of it are on their way: nothing can be said, and nothing is corrected"})
+		add(tag, restore.Unflushed, "SQL does not have all that Redis has decided, or grants of it are on their way: nothing can be said, and nothing is corrected")
 	}
 	for tag, why := range report.Unreadable {
-		findings = append(findings, restore.Finding{Kind: "unit", Item: tag, Outcome: restore.Unreadable, Detail: why})
+		add(tag, restore.Unreadable, why)
 	}
-	if i.Still && len(findings) > 0 {
-		findings, err = p.quarantined(ctx, target, findings)
-	}
-	return restore.Done{Units: int64(report.Units)}, findings, err
+	return findings, nil
 }
 
 // mostExtra is how many keys that nobody expects one sweep reports: what is found is held in memory. The next one finds the others.
@@ -125,9 +137,9 @@ func sweep(ctx context.Context, i *inspect.Inspector) (findings []restore.Findin
 	return findings, err
 }
 
-func findingsOf(differences []inspect.Difference) (all []restore.Finding) {
+func findingsOf(differences []inspect.Difference, bad contradictions) (all []restore.Finding) {
 	for _, d := range differences {
-		all = append(all, findingOf(d))
+		all = append(all, bad.judge(d.Unit, findingOf(d)))
 	}
 	return all
 }
@@ -157,48 +169,3 @@ const (
 	// KindEvent is an event, or events of one place together.
 	KindEvent = "event"
 )
-
-// quarantined tells apart what was found of units that cannot be restored: those stay closed, and keep nobody else out.
-func (p *Plan) quarantined(ctx context.Context, target restore.Target, findings []restore.Finding) ([]restore.Finding, error) {
-	now, err := p.Ledger.Now(ctx)
-	if err != nil {
-		return nil, err
-	}
-	held, err := p.read(ctx, rangeOf(target), now)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := meter.Rebuild(held.Source); err == nil {
-		return findings, nil
-	}
-	for _, tag := range sortedTags(pipeline.UnitsOf(held)) {
-		alone, err := p.read(ctx, meterledger.Unit(tag), now)
-		if err != nil {
-			return nil, err
-		}
-		if _, bad := meter.Rebuild(alone.Source); bad != nil {
-			for i, f := range findings {
-				if ofUnit(f, tag, alone) {
-					findings[i].Outcome, findings[i].Detail = restore.Quarantined, fmt.Sprintf("unit %s cannot be restored: %v; %s", tag, bad, f.Detail)
-				}
-			}
-		}
-	}
-	return findings, nil
-}
-
-// ofUnit reports whether a finding is of a unit, one of its lines or its family.
-func ofUnit(f restore.Finding, tag string, held meterledger.Holdings) bool {
-	ids := []string{tag[2:]}
-	for line := range held.Source.Members {
-		ids = append(ids, line)
-	}
-	for _, id := range ids {
-		for _, part := range strings.FieldsFunc(f.Item, func(r rune) bool { return r == ':' || r == ' ' || r == ',' }) {
-			if part == id {
-				return true
-			}
-		}
-	}
-	return f.Item == tag
-}

@@ -86,11 +86,16 @@ func (i *Inspector) Assess(ctx context.Context, now time.Time, patience time.Dur
 	}
 	a.Gate, a.Waiting = policies.Global.Get(meter.Gate).Text(), counts.Inbox
 	a.Units, a.Families, a.LoneLines = counts.Families+counts.LoneLines, counts.Families, counts.LoneLines
-	if err := i.countKeys(ctx, now, counts, &a); err != nil {
+	uncounted, err := i.countKeys(ctx, now, counts, &a)
+	if err != nil {
 		return a, err
 	}
 	a.Lost = lossOf(meterledger.Lost{})
-	return a, i.worth(ctx, now, patience, &a)
+	err = i.worth(ctx, now, patience, &a)
+	if uncounted != nil && a.Verdict == Intact { // there may be others, which nobody expects
+		a.Verdict, a.Detail = Unreadable, fmt.Sprintf("%s, but which keys it has is not to be seen: %v", a.Detail, uncounted)
+	}
+	return a, err
 }
 
 // worth says in one word, and in more, what Redis is worth, and what of the done log it lacks.
@@ -100,6 +105,9 @@ func (i *Inspector) worth(ctx context.Context, now time.Time, patience time.Dura
 		a.Verdict, a.Detail = Empty, "there is no meter in it"
 	case errors.Is(i.Unopened, store.ErrLost):
 		a.Verdict, a.Detail = Stale, "it is not the server that was accepted: "+i.Unopened.Error()
+	case meterredis.Refused(i.Unopened):
+		a.Verdict, a.Detail = Unreadable, i.Unopened.Error()
+		return nil
 	case i.Unopened != nil:
 		a.Verdict, a.Detail = Unreachable, i.Unopened.Error()
 		return nil // what it has nobody knows
@@ -120,9 +128,12 @@ func (i *Inspector) worth(ctx context.Context, now time.Time, patience time.Dura
 // compared audits a Redis that has the generation that SQL believes.
 func (i *Inspector) compared(ctx context.Context, now time.Time, patience time.Duration, a *Assessment) error {
 	report, err := i.Audit(ctx, now, patience)
-	if err != nil {
+	if errors.Is(err, ErrRedis) && ctx.Err() == nil {
 		a.Verdict, a.Detail = Unreadable, err.Error()
-		return ctx.Err()
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	for _, d := range report.Differences {
 		a.Differences = append(a.Differences, d.String())
@@ -156,22 +167,20 @@ func lossOf(lost meterledger.Lost) Loss {
 	return l
 }
 
-// countKeys counts keys by their families.
-func (i *Inspector) countKeys(ctx context.Context, now time.Time, counts meterledger.Counts, a *Assessment) error {
+// countKeys counts keys by their families. uncounted is why it could not count those that Redis has.
+func (i *Inspector) countKeys(ctx context.Context, now time.Time, counts meterledger.Counts, a *Assessment) (uncounted, err error) {
 	c, err := i.Ledger.ExpectedKeys(ctx, i.Horizon.Months(i.Calendar, now), i.Horizon.Days(i.Calendar, now))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	seen := map[meterredis.Kind]int64{}
 	if i.Meter != nil {
-		if err := i.Meter.EachKey(ctx, func(key string) error {
+		uncounted = i.Meter.EachKey(ctx, func(key string) error {
 			if n, ours := i.Meter.Parse(key); ours {
 				seen[n.Kind]++
 			}
 			return nil
-		}); err != nil {
-			return err
-		}
+		})
 	}
 	for _, family := range []struct {
 		kind     meterredis.Kind
@@ -183,10 +192,10 @@ func (i *Inspector) countKeys(ctx context.Context, now time.Time, counts meterle
 		{meterredis.KindMonthlyShared, c.MonthlyShared},
 	} {
 		k := KeyFamily{Family: string(family.kind), Expected: family.expected, Redis: seen[family.kind]}
-		if i.Meter == nil && !errors.Is(i.Unopened, fs.ErrNotExist) {
+		if uncounted != nil || i.Meter == nil && !errors.Is(i.Unopened, fs.ErrNotExist) {
 			k.Redis = -1
 		}
 		a.Keys = append(a.Keys, k)
 	}
-	return nil
+	return uncounted, context.Cause(ctx)
 }

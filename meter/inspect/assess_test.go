@@ -1,9 +1,12 @@
 package inspect
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter/meterledger"
@@ -50,23 +53,46 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-// A Redis that does not give out what it holds is not called intact.
+// A Redis that does not give out all that it holds is not called intact, nor unreachable.
 func TestAssessSaysWhatIsHidden(t *testing.T) {
 	t.Parallel()
-	server := servicetest.NewRedis(t, servicetest.RedisOptions{Users: map[string]string{"blind": "~* &* +@all -@admin +role -pexpiretime"}})
+	users := map[string]string{}
+	for _, right := range []string{"pexpiretime", "hgetall", "scan", "info", "multi", "exec"} {
+		users[right] = "~* &* +@all -@admin +role -" + right
+	}
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Users: users})
 	s := newSite(t, server.DSN(1))
-	all := s.Meter
-	blind, err := meterredis.Open(t.Context(), server.UserDSN("blind", 1), meterredis.Options{Horizon: s.Horizon}, nil)
+	for right, hidden := range map[string]int64{"pexpiretime": 2, "hgetall": 2, "scan": 0, "info": 0, "multi": 0, "exec": 0} {
+		blind := *s.Inspector
+		blind.Meter, blind.Unopened = meterredis.Open(t.Context(), server.UserDSN(right, 1), meterredis.Options{Horizon: s.Horizon}, nil)
+		a, err := blind.Assess(t.Context(), time.Now(), 10*time.Second)
+		if err != nil || a.Verdict != Unreadable || a.Hidden != hidden || !strings.Contains(a.Detail, "'"+right+"'") {
+			t.Errorf("without %s: %+v, %v", right, a, err)
+		}
+		if counted := a.Keys[0].Redis >= 0; counted != (hidden > 0) {
+			t.Errorf("without %s: %+v", right, a.Keys)
+		}
+		if blind.Meter != nil {
+			s.must(blind.Meter.Close())
+		}
+	}
+	if a := s.assess(); a.Verdict != Intact || a.Hidden != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// That SQL fails in the middle says nothing of Redis.
+func TestAssessWithoutSQL(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, servicetest.Redis(t).Database(t))
+	conn, err := pgx.Connect(t.Context(), s.sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { s.must(blind.Close()) }()
-	s.Meter = blind
-	if a := s.assess(); a.Verdict != Unreadable || a.Hidden != 2 || !strings.Contains(a.Detail, "pexpiretime") {
-		t.Errorf("%+v", a)
-	}
-	s.Meter = all
-	if a := s.assess(); a.Verdict != Intact || a.Hidden != 0 {
-		t.Errorf("%+v", a)
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	_, err = conn.Exec(t.Context(), "ALTER TABLE reprise.meter_daily_app_total RENAME COLUMN blocked TO taken_away") // which only the audit reads
+	s.must(err)
+	if a, err := s.Assess(t.Context(), time.Now(), 0); err == nil || !strings.Contains(err.Error(), "blocked") || a.Verdict != "" {
+		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -39,6 +39,9 @@ type Report struct {
 // Clean reports whether everything was compared, and is equal.
 func (r Report) Clean() bool { return len(r.Differences)+len(r.Unflushed)+len(r.Unreadable) == 0 }
 
+// ErrRedis is found in the error of an audit that Redis did not let come to its end, and not in that of one that SQL did not.
+var ErrRedis = errors.New("Redis cannot be read")
+
 // unitsInRange is how many units are audited at once.
 const unitsInRange = 200
 
@@ -223,7 +226,7 @@ func (a *auditing) compare(ctx context.Context, part meterledger.Range, first bo
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrRedis, err)
 	}
 	return a.judge(ctx, e, looks, failures, should, first)
 }

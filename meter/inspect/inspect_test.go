@@ -25,6 +25,7 @@ type site struct {
 	*Inspector
 	redis rueidis.Client
 	dsn   string
+	sql   string
 	in    *pipeline.Intake
 	month meter.Month
 	day   meter.Day
@@ -33,11 +34,12 @@ type site struct {
 func newSite(t *testing.T, redis string) *site {
 	t.Helper()
 	horizon := meter.Horizon{Retention: 24 * time.Hour, Tolerance: time.Hour, Ahead: meter.OpenAhead}
-	l, err := meterledger.Open(t.Context(), servicetest.Postgres(t).Database(t), meterledger.Options{Migrate: true})
+	ledger := servicetest.Postgres(t).Database(t)
+	l, err := meterledger.Open(t.Context(), ledger, meterledger.Options{Migrate: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, dsn: redis, Inspector: &Inspector{Ledger: l, Horizon: horizon}}
+	s := &site{t: t, dsn: redis, sql: ledger, Inspector: &Inspector{Ledger: l, Horizon: horizon}}
 	t.Cleanup(func() { s.must(l.Close()) })
 	now := time.Now()
 	s.day = s.Calendar.Day(now)

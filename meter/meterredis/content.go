@@ -203,7 +203,7 @@ func refused(replies []rueidis.RedisResult, err error) error {
 			break
 		}
 	}
-	if strings.HasPrefix(err.Error(), "NOPERM") {
+	if Refused(err) {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return store.Unavailable(fmt.Errorf("read keys: %w", err))

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -32,11 +31,11 @@ var ErrMayNotRestore = errors.New("this user of Redis may not call RESTORE")
 func (m *Meter) MayRestore(ctx context.Context) error {
 	key := m.names.prefix + "restore:{0000}"
 	err := m.client.Do(ctx, m.client.B().Restore().Key(key).Ttl(0).SerializedValue("no dump").Build()).Error()
-	refused, ok := rueidis.IsRedisErr(err)
+	_, answered := rueidis.IsRedisErr(err)
 	switch {
-	case ok && strings.HasPrefix(refused.Error(), "NOPERM"):
+	case Refused(err):
 		return fmt.Errorf("%w: %w", ErrMayNotRestore, err)
-	case ok || err == nil: // it looked at the dump
+	case answered || err == nil: // it looked at the dump
 		return nil
 	}
 	return store.Unavailable(fmt.Errorf("ask whether this user may RESTORE: %w", err))

@@ -23,26 +23,32 @@ func lostBucket(bucket int) error {
 		"Nothing runs until an operator has looked (docs/operating.md) and accepts it: reprise store init --accept-loss --who NAME --why REASON --store …", store.ErrLost, bucket)
 }
 
-// refusals are error replies by which a server says that it did not run a command, and what to do.
-var refusals = []struct{ prefix, hint string }{
-	{"LOADING", "Redis is still loading its data: wait"},
-	{"READONLY", "this Redis is a replica: check where the primary is"},
-	{"MASTERDOWN", "this replica has lost its primary: check where the primary is"},
-	{"CLUSTERDOWN", "the cluster does not serve this slot: look at `CLUSTER INFO`"},
-	{"TRYAGAIN", "the slot is being migrated: try again"},
-	{"OOM", "Redis has reached its maxmemory: give it more"},
-	{"MISCONF", "Redis cannot write its snapshots and refuses writes: look at its log and its disk"},
-	{"NOREPLICAS", "too few replicas are connected: see min-replicas-to-write"},
-	{"BUSY", "a script of somebody else runs for long: look at `SLOWLOG GET`"},
-	{"NOAUTH", "Redis asks for a password: give it in the DSN"},
-	{"WRONGPASS", "user or password is wrong: check the DSN"},
-	{"NOPERM", "this user lacks a right: see docs/operating.md for the ACL rule"},
-	{"The user executing the script", "this user lacks a right: see docs/operating.md for the ACL rule"},
-	{"EXECABORT", "the transaction was refused as a whole"},
-	{"NOSCRIPT", "the script is not loaded"},
-	{"ERR invalid password", "the password is wrong: check the DSN"},
-	{"ERR AUTH", "this Redis has no password for such a user: check user and password in the DSN"},
-	{"ERR DB index", "this Redis has no such database: check the number at the end of the DSN"},
+// serverRefusal is an error reply by which a server says that it did not run a command.
+type serverRefusal struct {
+	prefix string
+	hint   string // what to do
+	user   bool   // it refuses the user
+}
+
+var refusals = []serverRefusal{
+	{"LOADING", "Redis is still loading its data: wait", false},
+	{"READONLY", "this Redis is a replica: check where the primary is", false},
+	{"MASTERDOWN", "this replica has lost its primary: check where the primary is", false},
+	{"CLUSTERDOWN", "the cluster does not serve this slot: look at `CLUSTER INFO`", false},
+	{"TRYAGAIN", "the slot is being migrated: try again", false},
+	{"OOM", "Redis has reached its maxmemory: give it more", false},
+	{"MISCONF", "Redis cannot write its snapshots and refuses writes: look at its log and its disk", false},
+	{"NOREPLICAS", "too few replicas are connected: see min-replicas-to-write", false},
+	{"BUSY", "a script of somebody else runs for long: look at `SLOWLOG GET`", false},
+	{"NOAUTH", "Redis asks for a password: give it in the DSN", true},
+	{"WRONGPASS", "user or password is wrong: check the DSN", true},
+	{"NOPERM", "this user lacks a right: see docs/operating.md for the ACL rule", true},
+	{"The user executing the script", "this user lacks a right: see docs/operating.md for the ACL rule", true},
+	{"EXECABORT", "the transaction was refused as a whole", false},
+	{"NOSCRIPT", "the script is not loaded", false},
+	{"ERR invalid password", "the password is wrong: check the DSN", true},
+	{"ERR AUTH", "this Redis has no password for such a user: check user and password in the DSN", true},
+	{"ERR DB index", "this Redis has no such database: check the number at the end of the DSN", false},
 }
 
 // connectionHint says what is wrong with a connection, and what to do.
@@ -114,23 +120,41 @@ func refused(err error) bool {
 
 // explain says what to do about an error, where that is known.
 func explain(err error) error {
-	var text string
 	if err == nil {
 		return nil
 	}
-	if reply, ok := rueidis.IsRedisErr(err); ok {
-		text = reply.Error()
-	} else if reply, ok := errors.AsType[replyError](err); ok {
-		text = string(reply)
-	} else if hint := connectionHint(err); hint != "" {
-		return fmt.Errorf("%s: %w", hint, err)
-	} else {
-		return err
-	}
-	for _, r := range refusals {
-		if strings.HasPrefix(text, r.prefix) || strings.Contains(text, r.prefix+" ") {
+	if text, ok := replyOf(err); ok {
+		if r, known := refusalOf(text); known {
 			return fmt.Errorf("%s: %w", r.hint, err)
 		}
+	} else if hint := connectionHint(err); hint != "" {
+		return fmt.Errorf("%s: %w", hint, err)
 	}
 	return err
+}
+
+// NotPermitted reports whether an error says that Redis does not let the user in, or do what was asked: waiting does not change that.
+func NotPermitted(err error) bool {
+	text, _ := replyOf(err)
+	r, _ := refusalOf(text)
+	return r.user
+}
+
+// replyOf is the error reply that an error is made of; ok is false if it is of none.
+func replyOf(err error) (text string, ok bool) {
+	if reply, ok := errors.AsType[*rueidis.RedisError](err); ok && !reply.IsNil() {
+		return reply.Error(), true
+	}
+	reply, ok := errors.AsType[replyError](err)
+	return string(reply), ok
+}
+
+// refusalOf finds what a reply refuses, also within that of a transaction, which says what its first refusal was.
+func refusalOf(text string) (r serverRefusal, known bool) {
+	for _, r := range refusals {
+		if strings.HasPrefix(text, r.prefix) || strings.Contains(text, r.prefix+" ") {
+			return r, true
+		}
+	}
+	return serverRefusal{}, false
 }

@@ -34,7 +34,7 @@ func Do(ctx context.Context, pool *pgxpool.Pool, invocation *store.Invocation, a
 // is committed, or nothing is: an action that returns an error, panics or dies with its process leaves the
 // key as it was, and can be called again with an invocation prepared anew. If the key has an answer, that
 // is returned, and the action is not run. Meanwhile the key is in progress for everybody else: see
-// [Store.Apply].
+// [Store.Apply]. An action that ends the transaction all the same leaves the key unknown: what it did may be committed.
 //
 // The pool is one of the database that holds the store. The transaction is READ COMMITTED; the action uses
 // it as it likes, but does not end it. A commit whose reply is lost is looked up, as long as ctx lives.
@@ -84,12 +84,12 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx pg
 		return e.invocation.Answered(candidate, reply)
 	}
 	response, err := action(ctx, &effectTx{conn: conn.Conn()})
+	if conn.Conn().PgConn().TxStatus() == 'I' {
+		return store.Effect{}, e.orphaned(ctx, conn.Conn(), err)
+	}
 	if err != nil {
 		letGo(ctx, conn.Conn())
 		return store.Effect{}, err
-	}
-	if conn.Conn().PgConn().TxStatus() == 'I' {
-		return store.Effect{}, store.Indeterminate(errors.New("the action ended the transaction that its answer was to be recorded in"))
 	}
 	end, err := e.finish(candidate, begun, response)
 	if err != nil {
@@ -99,6 +99,9 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx pg
 	at, err := e.end(ctx, conn.Conn(), all[candidate], end)
 	if err == nil {
 		return e.result(candidate, begun, response, at)
+	}
+	if errors.Is(err, errEnded) {
+		return store.Effect{}, e.orphaned(ctx, conn.Conn(), nil)
 	}
 	if certain(err) {
 		return store.Effect{}, store.Unavailable(explain(err))
@@ -168,7 +171,7 @@ func (e *effect) end(ctx context.Context, conn *pgx.Conn, h *held, end ending) (
 		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second}})
 	}
 	requests = append(requests, request{
-		e.insert, [][]byte{first, second, bigint(int64(end.packed.ClaimedAt)), bigint(end.remember), end.packed.Record, end.packed.Answer},
+		e.insert, [][]byte{first, second, bigint(int64(end.packed.ClaimedAt)), bigint(end.remember), end.packed.Record, end.packed.Answer, h.began},
 		func(columns [][]byte) error {
 			at = machine.Instant(readBigint(columns[0]) - end.remember)
 			return nil
@@ -177,7 +180,11 @@ func (e *effect) end(ctx context.Context, conn *pgx.Conn, h *held, end ending) (
 	if h.awaited {
 		requests = append(requests, request{sql: e.notify, arguments: [][]byte{[]byte(e.channel), []byte(end.digest.String())}})
 	}
-	return at, exchange(ctx, conn, unprepared(conn), append(requests, request{sql: "COMMIT"})...)
+	err = exchange(ctx, conn, unprepared(conn), append(requests, request{sql: "COMMIT"})...)
+	if err == nil && at.IsZero() {
+		err = errEnded
+	}
+	return at, err
 }
 
 func (e *effect) result(candidate int, begun *machine.Record, response machine.Response, at machine.Instant) (store.Effect, error) {

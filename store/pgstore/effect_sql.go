@@ -18,6 +18,8 @@ var (
 	deleteOpenSQL string
 	//go:embed query/delete_answered.sql
 	deleteAnsweredSQL string
+	//go:embed query/insert_open.sql
+	insertOpenSQL string
 	//go:embed query/insert_effect.sql
 	insertEffectSQL string
 	//go:embed query/join_effect.sql
@@ -34,6 +36,7 @@ var (
 type effectStatements struct {
 	lock, load, deleteOpen, deleteAnswered string
 	insert, join, claim, notify            string
+	insertOpen                             string
 	channel                                string
 }
 
@@ -44,7 +47,7 @@ func (e Effects) statements() (effectStatements, error) {
 	}
 	s := effectStatements{
 		lock: lockEffectSQL, load: loadSQL, deleteOpen: deleteOpenSQL, deleteAnswered: deleteAnsweredSQL,
-		insert: insertEffectSQL, join: joinEffectSQL, claim: joinClaimSQL, notify: notifySQL,
+		insert: insertEffectSQL, join: joinEffectSQL, claim: joinClaimSQL, notify: notifySQL, insertOpen: insertOpenSQL,
 		channel: address{schema: schema}.channel(),
 	}
 	if schema == DefaultSchema {
@@ -53,7 +56,7 @@ func (e Effects) statements() (effectStatements, error) {
 	if err := dsn.CheckSchema(schema); err != nil {
 		return s, err
 	}
-	for _, statement := range []*string{&s.lock, &s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim} {
+	for _, statement := range []*string{&s.lock, &s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim, &s.insertOpen} {
 		*statement = strings.ReplaceAll(*statement, "reprise.", schema+".")
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +16,7 @@ type held struct {
 	locked    bool            // else nothing below means anything
 	at        machine.Instant // the time, read under the lock
 	isolation string          // of the transaction
+	began     []byte          // when the transaction of an effect did, as the server sends it: no other one of its session has the same
 	stands    bool            // there is a row
 	answered  bool            // in the table of answers
 	awaited   bool            // somebody wants to be notified
@@ -30,9 +32,13 @@ func (h *held) requests(lock string, arguments [][]byte, load string) []request 
 	}
 }
 
-// readLock reads what lock.sql returns.
+// readLock reads what lock.sql and lock_effect.sql return.
 func (h *held) readLock(columns [][]byte) error {
-	if len(columns) != 2 {
+	switch len(columns) {
+	case 2:
+	case 3:
+		h.began = bytes.Clone(columns[2])
+	default:
 		return errColumns
 	}
 	if h.locked = columns[0] != nil; h.locked {

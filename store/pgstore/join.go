@@ -158,7 +158,7 @@ func (j *joining) hold(ctx context.Context, patience time.Duration) error {
 func (j *joining) take(ctx context.Context, h *held) error {
 	var at *time.Time
 	lock := lockOf(h.digest)
-	err := j.tx.queryRow(ctx, j.lock, []any{lock, int32(lock >> 32), int32(lock)}, &at, &h.isolation)
+	err := j.tx.queryRow(ctx, j.lock, []any{lock, int32(lock >> 32), int32(lock)}, &at, &h.isolation, new(any))
 	if h.locked = err == nil && at != nil; h.locked {
 		h.at = machine.InstantOf(*at)
 	}

@@ -1,0 +1,57 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
+)
+
+var errEnded = errors.New("the action ended the transaction that its answer was to be recorded in: it is to return instead, with an error to roll back")
+
+// orphaned is the error of an action that ended its transaction. What it did may be committed, and its claim was never written: so that
+// the next try does not run it again, its key becomes unknown. cause is the action's own error, if it returned one.
+func (e *effect) orphaned(ctx context.Context, conn *pgx.Conn, cause error) error {
+	err := e.orphan(ctx, conn)
+	if err != nil {
+		letGo(ctx, conn)
+		err = fmt.Errorf("and the key could not be made unknown: the next try runs it again: %w", err)
+	}
+	return store.Indeterminate(errors.Join(errEnded, err, cause))
+}
+
+// orphan writes that nobody knows what came of the action. Where somebody else has used the key since the lock of it ended, that stands.
+func (e *effect) orphan(ctx context.Context, conn *pgx.Conn) error {
+	all, err := e.begin(ctx, conn)
+	if err != nil {
+		return err
+	}
+	at := all[0].at
+	candidate, begun, _, granted := e.invocation.Decide(records(all), at)
+	if !granted {
+		letGo(ctx, conn)
+		return nil
+	}
+	fail := e.invocation.Fail(e.invocation.Hold(candidate, begun.Attempt, begun.Revision), false, errEnded.Error(), machine.Response{})
+	next, reply := machine.Step(begun, fail, at.Time())
+	if next == begun {
+		return fmt.Errorf("it cannot be recorded: %v: %s", reply.Outcome, reply.Reason)
+	}
+	h, to := all[candidate], form.Pack(next)
+	first, second := headForm(&h.digest), tailForm(&h.digest)
+	requests := make([]request, 0, 4)
+	if h.stands {
+		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second}})
+	}
+	var forgetAt []byte // such records have no end
+	requests = append(requests, request{sql: e.insertOpen, arguments: [][]byte{first, second, bigint(int64(to.ClaimedAt)), forgetAt, to.Record, to.Answer}})
+	if h.awaited {
+		requests = append(requests, request{sql: e.notify, arguments: [][]byte{[]byte(e.channel), []byte(h.digest.String())}})
+	}
+	return exchange(ctx, conn, unprepared(conn), append(requests, request{sql: "COMMIT"})...)
+}

@@ -183,6 +183,7 @@ func TestMeterCommands(t *testing.T) {
 		at.tampers()
 		at.otherTerms()
 		at.stops(p)
+		at.renews()
 	})
 }
 
@@ -278,6 +279,19 @@ func (at *meterSite) stops(p *proxyProcess) {
 	p.signal(syscall.SIGTERM)
 	p.await("stopped")
 	if code := p.exit(); code != exitDone {
+		at.t.Errorf("exit code %d", code)
+	}
+	at.must("audit")
+}
+
+// renews: who serves on terms that are renewed meanwhile ends, and says on which it worked.
+func (at *meterSite) renews() {
+	p := startServing(at.t, at.dir, nil, "meter", "serve", "--config", "meter.yaml", "--listen", "127.0.0.1:0")
+	usual := readFile(at.t, at.path("meter.yaml"))
+	writeFile(at.t, at.path("meter.yaml"), strings.Replace(usual, "retention: 2d", "retention: 3d", 1))
+	at.says(exitDone, "the gate is open", "hydrate", "--renew")
+	p.await("meter: the keeper ended")
+	if code := p.exit(); code != exitFailed {
 		at.t.Errorf("exit code %d", code)
 	}
 	at.must("audit")

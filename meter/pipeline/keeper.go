@@ -32,16 +32,16 @@ const (
 func (k *Keeper) Run(ctx context.Context) error {
 	var folded time.Time
 	for ctx.Err() == nil {
+		err := k.Ledger.CheckTerms(ctx, k.terms())
+		if errors.Is(err, meterledger.ErrCalendar) || errors.Is(err, meterledger.ErrHorizon) {
+			return err
+		}
 		if _, err := k.Confirm(ctx); err != nil {
 			k.complain(ctx, "bring grants to Redis", err)
 		}
 		if time.Since(folded) > foldEvery {
 			folded = time.Now()
-			_, err := k.OpenMonths(ctx)
-			if errors.Is(err, meterledger.ErrCalendar) || errors.Is(err, meterledger.ErrHorizon) {
-				return err
-			}
-			if err != nil {
+			if _, err := k.OpenMonths(ctx); err != nil {
 				k.complain(ctx, "open months", err)
 			}
 			if err := k.Spread(ctx); err != nil {
@@ -65,7 +65,11 @@ func (k *Keeper) complain(ctx context.Context, what string, err error) {
 // OpenMonths makes the monthly grants of all months that have to be open, and returns how many it made. They are in SQL then;
 // [Keeper.Confirm] brings them to Redis.
 func (k *Keeper) OpenMonths(ctx context.Context) (made int64, err error) {
-	return openMonths(ctx, k.Ledger, meterledger.Terms{Calendar: k.Calendar, Horizon: k.Horizon})
+	return openMonths(ctx, k.Ledger, k.terms())
+}
+
+func (k *Keeper) terms() meterledger.Terms {
+	return meterledger.Terms{Calendar: k.Calendar, Horizon: k.Horizon}
 }
 
 func openMonths(ctx context.Context, ledger *meterledger.Ledger, terms meterledger.Terms) (made int64, err error) {

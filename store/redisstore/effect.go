@@ -56,10 +56,15 @@ type Effect struct {
 //	`)
 //
 // The fragment must not return from outside of its own functions otherwise, and like every script in Redis it
-// must end soon: nobody else is served meanwhile.
+// must end soon: nobody else is served meanwhile. A fragment that has SELECT in it is refused: the record would be written
+// to the other database, too. Numbers in Lua are exact up to 2^53, also those that Redis returns: what may be larger is left to
+// commands such as INCRBY, and answered as the text that GET returns.
 func NewEffect(name, fragment string) (*Effect, error) {
 	if strings.TrimSpace(name) == "" || strings.TrimSpace(fragment) == "" {
 		return nil, errors.New("an effect needs a name and a fragment of Lua")
+	}
+	if err := oneDatabase(name, fragment); err != nil {
+		return nil, err
 	}
 	return makeEffect(name, false, effectWholeLua, 0, "fragment", fragment)
 }

@@ -42,6 +42,9 @@ func NewDecidedEffect(name string, reads int, decide, change string) (*Effect, e
 	if strings.Contains(withoutComments(change), "redis") {
 		return nil, fmt.Errorf("what changes something in the effect %s says redis: it has call instead", name)
 	}
+	if err := oneDatabase(name, change); err != nil {
+		return nil, err
+	}
 	return makeEffect(name, true, effectDecidedLua, reads, "decide", decide, "change", change)
 }
 
@@ -60,6 +63,14 @@ func onlyReads(fragment string) error {
 	}
 	if taken := regexp.MustCompile(`\b(redis|call|pcall|written|effectRecord|effectChange|fail|loadstring|load|getfenv|setfenv|_G)\b`).FindString(fragment); taken != "" {
 		return fmt.Errorf("it says %s: it has read for commands that only read, and answer for what it comes to", taken)
+	}
+	return nil
+}
+
+// oneDatabase refuses a fragment that goes to another database: what follows it, which is the record, would go there as well.
+func oneDatabase(name, fragment string) error {
+	if found := regexp.MustCompile(`(?i)['"\[]select['"\]]`).FindString(withoutComments(fragment)); found != "" {
+		return fmt.Errorf("the effect %s says %s: its record would be written to the other database; name the database in the store's DSN", name, found)
 	}
 	return nil
 }

@@ -133,17 +133,25 @@ func TestDecidedEffectWithoutMemory(t *testing.T) {
 	}
 }
 
-// What decides may only read, and says so in a way that can be checked.
-func TestDecidedEffectsThatAreRefused(t *testing.T) {
+// What decides may only read, and says so in a way that can be checked. No effect goes to another database.
+func TestEffectsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{
 		{`read('SET', KEYS[1], 1) answer = 1`, `call('INCR', KEYS[1])`}, {`local r = read answer = r('GET', KEYS[1])`, `call('INCR', KEYS[1])`},
 		{`answer = redis.call('GET', KEYS[1])`, `call('INCR', KEYS[1])`}, {`answer = 1`, `redis.call('INCR', KEYS[1])`}, {`answer = 1`, ` `},
-		{`call('INCR', KEYS[1]) error('x')`, `call('INCR', KEYS[1])`}, {`written = true`, `call('INCR', KEYS[1])`}, {`effectRecord('x')`, `call('INCR', KEYS[1])`},
+		{`call('INCR', KEYS[1]) error('x')`, `call('INCR', KEYS[1])`}, {`written = true`, `call('INCR', KEYS[1])`}, {`effectRecord('x')`, `call('INCR', KEYS[1])`}, {`answer = 1`, `call('SELECT', 1)`},
 	} {
 		if _, err := NewDecidedEffect("test", 0, c[0], c[1]); err == nil {
 			t.Errorf("%q is taken", c)
 		}
+	}
+	for _, fragment := range []string{`redis.call('SELECT', 1)`, `redis.pcall("select", '1')`, `redis.call([[Select]], ARGV[1])`} {
+		if _, err := NewEffect("test", fragment); err == nil || !strings.Contains(err.Error(), "other database") {
+			t.Errorf("%s: %v", fragment, err)
+		}
+	}
+	if _, err := NewEffect("test", "-- never 'SELECT'\nreturn redis.call('HGET', KEYS[1], 'selected')"); err != nil {
+		t.Error(err)
 	}
 	if _, err := NewDecidedEffect("test", 0, "-- redis, read\nanswer = read('hget', KEYS[1], 'a')", `call('INCR', KEYS[1])`); err != nil {
 		t.Error(err)

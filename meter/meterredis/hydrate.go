@@ -75,7 +75,27 @@ func (m *Meter) WritePhase(ctx context.Context, unit Members, h *Hydration, phas
 		m.line(w, line, h)
 	}
 	m.family(w, unit.Family, h)
-	return m.write(ctx, w, h, unit, writeOptions{phase: phase, epoch: epoch, whole: true})
+	return m.write(ctx, w, h, unit, writeOptions{phase: phase, epoch: epoch, there: thereAnything})
+}
+
+// beginUnit is [Meter.WritePhase] of the first phase of a restore. A Redis that was emptied has nothing that would have to be deleted, which is most of
+// what a unit can have: so what is to be there is written first, where nothing of it, nor the unit, is there. What else may be left of a
+// unit whose own key is gone, verification finds.
+func (m *Meter) beginUnit(ctx context.Context, unit Members, h *Hydration, epoch string) error {
+	if !m.older.Load() {
+		w := m.writing(unit)
+		w.adding = true
+		for _, line := range unit.Lines {
+			m.line(w, line, h)
+		}
+		m.family(w, unit.Family, h)
+		err := m.write(ctx, w, h, unit, writeOptions{phase: meter.PhaseHydrated, epoch: epoch, there: thereNothing})
+		if !errors.Is(err, errThere) {
+			return err
+		}
+		m.older.Store(true) // so will be others
+	}
+	return m.WritePhase(ctx, unit, h, meter.PhaseHydrated, epoch)
 }
 
 // AddPhase writes what a phase adds to the one before: the first all keys, the second counters, and the last allowances, what a line's policies
@@ -83,7 +103,7 @@ func (m *Meter) WritePhase(ctx context.Context, unit Members, h *Hydration, phas
 // unit that the phase before has not left with the same lines is not changed: the error is [ErrNotBefore].
 func (m *Meter) AddPhase(ctx context.Context, unit Members, h *Hydration, phase meter.Phase, epoch string) error {
 	if phase == meter.PhaseHydrated {
-		return m.WritePhase(ctx, unit, h, phase, epoch)
+		return m.beginUnit(ctx, unit, h, epoch)
 	}
 	w := m.writing(unit)
 	w.adding = true
@@ -102,7 +122,7 @@ func (m *Meter) AddPhase(ctx context.Context, unit Members, h *Hydration, phase 
 	if phase == meter.PhaseRows {
 		m.family(w, unit.Family, h)
 	}
-	return m.write(ctx, w, h, unit, writeOptions{phase: phase, epoch: epoch})
+	return m.write(ctx, w, h, unit, writeOptions{phase: phase, epoch: epoch, there: therePhaseBefore})
 }
 
 // writing collects what a unit is to be.
@@ -237,29 +257,37 @@ func (h *Hydration) opened(unit Members) (fields []string) {
 type writeOptions struct {
 	phase meter.Phase
 	epoch string // empty: no fence is asked about
-	whole bool   // whatever is there; else what the phase before has left
+	there string // what is there already
 }
+
+// What may be there of a unit, as the script takes it.
+const (
+	therePhaseBefore = "0" // what the phase before has left; if it is not so: ErrNotBefore
+	thereAnything    = "1"
+	thereNothing     = "2" // if there is something: errThere
+)
+
+var errThere = errors.New("something of the unit is there already")
 
 // write runs the script.
 func (m *Meter) write(ctx context.Context, w *writing, h *Hydration, members Members, o writeOptions) error {
-	g, opened, last, whole := m.store.Generation(w.unit.tag), h.opened(members), "0", "0"
+	g, opened, last := m.store.Generation(w.unit.tag), h.opened(members), "0"
 	if o.phase == meter.PhaseRows {
 		last = "1"
-	}
-	if o.whole {
-		whole = "1"
 	}
 	keys := slices.Concat([]string{
 		m.names.unit(w.unit), m.names.policy(w.unit.bucket, meter.Gate), m.store.GenerationKey(w.unit.tag), m.names.fence(w.unit.bucket),
 	}, w.keys, w.none)
 	args := slices.Concat([]string{
 		rueidis.BinaryString(g[:]), string(m.generationOf(w.unit)), number(int64(o.phase)), last, number(h.since.UnixMilli()), o.epoch,
-		whole, linesDigest(members.Lines), strconv.Itoa(len(w.keys)), strconv.Itoa(len(opened)),
+		o.there, linesDigest(members.Lines), strconv.Itoa(len(w.keys)), strconv.Itoa(len(opened)),
 	}, opened, w.args, w.fields)
 	n, err := m.unit.Exec(ctx, m.client, keys, args).AsInt64()
 	switch {
 	case err != nil:
 		return store.Indeterminate(fmt.Errorf("write the unit %s: it can be written again: %w", w.unit.tag, err))
+	case n == -5:
+		return errThere
 	case n == -4:
 		return fmt.Errorf("unit %s: %w", w.unit.tag, ErrNotBefore)
 	case n == -3:

@@ -141,9 +141,7 @@ func TestHydrate(t *testing.T) {
 	}
 	u := unitOf("line-1", "smith")
 	for _, junk := range []string{v.m.names.individual(u, "line-1", v.months[0]), v.m.names.dailyApp(u, "line-2", v.days[1]), v.m.names.shared(u, "smith", v.months[0])} {
-		if err := v.m.client.Do(t.Context(), v.m.client.B().Set().Key(junk).Value("from an older dump").Build()).Error(); err != nil {
-			t.Fatal(err)
-		}
+		v.set(t, junk)
 	}
 	if _, err := v.m.Deduct(t.Context(), Delivery{Event: v.event(), Family: ""}); reasonOf(err) != meter.GateClosed {
 		t.Errorf("before: %v", err)
@@ -222,5 +220,47 @@ func (v *town) settles(t testing.TB) {
 	again, err := v.m.Deduct(t.Context(), Delivery{Event: last.Event, Family: last.Result.Family})
 	if err != nil || !again.Replayed || again.Result != last.Result {
 		t.Errorf("delivered again: %+v, %v", again, err)
+	}
+}
+
+// The first phase of a restore deletes nothing where Redis has nothing of a unit, and everything where there is something left of it: from
+// then on everywhere.
+func TestFirstPhase(t *testing.T) {
+	t.Parallel()
+	v := newTown(t)
+	begin := func(u Members) {
+		t.Helper()
+		if err := v.m.AddPhase(t.Context(), u, NewHydration(v.book(t), nil, v.days, v.months, v.now), meter.PhaseHydrated, ""); err != nil {
+			t.Error(err)
+		}
+	}
+	left := func(u Members) string { // a counter that nothing is written to
+		key := v.m.names.dailyShared(unitOf(u.Lines[0], u.Family), u.Lines[0], v.days[0])
+		v.set(t, key)
+		return key
+	}
+	alone, family := v.units[1], v.units[0]
+	stays := left(alone)
+	begin(alone)
+	if c, err := v.m.Content(t.Context(), stays); err != nil || c.Type == TypeNone || v.m.older.Load() {
+		t.Errorf("%+v, %v, %v", c, err, v.m.older.Load())
+	}
+	goes := left(family)
+	v.set(t, v.m.names.lineVersion(unitOf("", "smith"), "line-2"))
+	begin(family)
+	if c, err := v.m.Content(t.Context(), goes); err != nil || c.Type != TypeNone || !v.m.older.Load() {
+		t.Errorf("%+v, %v, %v", c, err, v.m.older.Load())
+	}
+	begun := v.m.AddPhase(t.Context(), family, NewHydration(v.book(t), nil, v.days, v.months, v.now), meter.PhaseHydrated, "")
+	if !errors.Is(begun, ErrComplete) {
+		t.Errorf("begun twice: %v", begun)
+	}
+}
+
+// set makes a key by hand.
+func (v *town) set(t testing.TB, key string) {
+	t.Helper()
+	if err := v.m.client.Do(t.Context(), v.m.client.B().Set().Key(key).Value("from an older dump").Build()).Error(); err != nil {
+		t.Fatal(err)
 	}
 }

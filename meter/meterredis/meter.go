@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -50,7 +51,8 @@ type Meter struct {
 	moves    moves
 	policies policyCache
 	gate     gate
-	timeLeft bool // the server says how long a key stays, and not until when
+	older    atomic.Bool // a unit that was to be written for the first time was there already
+	timeLeft bool        // the server says how long a key stays, and not until when
 }
 
 // New returns the meter on a store, which stays the caller's.

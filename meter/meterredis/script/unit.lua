@@ -3,8 +3,8 @@
 -- KEYS  1 unit   2 policy 8   3 generation of the bucket   4 fence of the bucket   then those that are to hold something   then those that
 --       are not to be there, or not as they are: one that is to hold something too holds nothing else afterwards
 -- ARGV  1 generation as bytes   2 generation as text   3 phase   4 whether it is the last phase, 1 or 0   5 since, in ms since 1970
---       6 epoch, empty for a write that no fence is asked about   7 whether all keys of the unit are written, 1 or 0: those that the phase before
---       has left stay   8 digest of the unit's lines   9 how many months are open, and their fields   then, for each of the other keys,
+--       6 epoch, empty for a write that no fence is asked about   7 what is there: 1 anything, and all keys of the unit are written; 0 what the
+--       phase before has left, which stays; 2 nothing   8 digest of the unit's lines   9 how many months are open, and their fields   then, for each of the other keys,
 --       how many words are for it, when it expires in ms since 1970 or 0 for never, and the words: none if it is not to be there, a text,
 --       or names of fields with values   then fields of the unit itself, and their values
 -- Reply 1  done
@@ -13,6 +13,7 @@
 --      -2  the fence has another epoch, or is not there
 --      -3  the bucket has another generation, or none
 --      -4  the phase before has not left the unit so, or with other lines: nothing was changed
+--      -5  something is there already: nothing was changed
 local call = redis.call
 if call('GET', KEYS[3]) ~= ARGV[1] then
 	return -3
@@ -32,7 +33,16 @@ if ARGV[7] == '0' and (phase ~= ARGV[3] - 1 or unit[3] ~= ARGV[8]) then
 	return -4
 end
 local last = 4 + ARGV[9]
-for i = ARGV[7] == '1' and 5 or last + 1, #KEYS, 1000 do -- what Lua can take apart at once is limited
+if ARGV[7] == '2' then
+	local there = call('EXISTS', KEYS[1])
+	for i = 5, last, 1000 do -- what Lua can take apart at once is limited
+		there = there + call('EXISTS', unpack(KEYS, i, math.min(i + 999, last)))
+	end
+	if there > 0 then
+		return -5
+	end
+end
+for i = ARGV[7] == '1' and 5 or last + 1, #KEYS, 1000 do
 	call('DEL', unpack(KEYS, i, math.min(i + 999, #KEYS)))
 end
 local fields = {'generation', ARGV[2], 'phase', ARGV[3], 'open', ARGV[4], 'since', ARGV[5]}

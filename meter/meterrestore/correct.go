@@ -1,6 +1,7 @@
 package meterrestore
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,6 +117,9 @@ func (p *Plan) Undo(ctx context.Context, f restore.Finding, old []byte, fence re
 		return left, err
 	}
 	if is.Expires, was.Written.Expires = (time.Time{}), (time.Time{}); !is.SameValue(was.Written) {
+		return left, nil
+	}
+	if is.Type == meterredis.TypeStream && !bytes.Equal(seen.Dump, was.Seen.Dump) { // what is in it only the dump says
 		return left, nil
 	}
 	err = m.Correct(ctx, was.Bucket, meterredis.Correction{Key: was.Key, Seen: seen, Restore: &was.Seen})

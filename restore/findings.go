@@ -67,8 +67,10 @@ func (s *Sessions) settle(ctx context.Context, f Finding, c Correction) error {
 // keep keeps what the correction of a finding is about to replace. Nothing is replaced before that is in SQL: a process that dies in
 // between has lost nothing.
 func (s *Sessions) keep(f Finding) Keep {
+	own := false
 	return func(ctx context.Context, old []byte) error {
-		_, err := s.db.Do(ctx, s.sql.keepFinding, f.ID, old)
+		n, err := s.db.Do(ctx, s.sql.keepFinding, f.ID, old, own)
+		own = own || n > 0
 		return err
 	}
 }

@@ -191,5 +191,6 @@ type Correction struct {
 	Detail string
 }
 
-// Keep keeps what a correction is about to replace, so that it can be undone. A correction that has kept nothing is not undone.
+// Keep keeps what a correction is about to replace, so that it can be undone. A correction that has kept nothing is not undone. One that has
+// not replaced what it kept keeps something else in its place, or nil.
 type Keep func(ctx context.Context, old []byte) error

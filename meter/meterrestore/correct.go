@@ -62,7 +62,7 @@ func (p *Plan) correct(ctx context.Context, i *inspect.Inspector, f restore.Find
 	case j.Hopeless != "":
 		return restore.Correction{Outcome: f.Outcome, Detail: j.Hopeless}, nil
 	case j.Found == nil:
-		return restore.Correction{Outcome: restore.Corrected, Detail: f.Detail + "; it was right when it was to be corrected"}, nil
+		return restore.Correction{Outcome: restore.Corrected, Detail: f.Detail + "; it was right when it was to be corrected"}, keep(ctx, nil)
 	}
 	c := meterredis.Correction{Key: f.Item, Seen: seen, Version: counter, Changes: changes, Content: j.Found.Want}
 	if c.Content.Type == meterredis.TypeStream { // only its expiry was wrong

@@ -1,6 +1,7 @@
 package meterrestore
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -46,6 +47,50 @@ func TestUndoKeepsWhatWasAccepted(t *testing.T) {
 		}
 		if n := waiting(); n != accepted {
 			t.Errorf("of %d events that were accepted since %d wait", accepted, n)
+		}
+	})
+}
+
+// meddled is a plan beside which somebody changes a key between the judgement of a correction and its write, once.
+type meddled struct {
+	*Plan
+	meddle func(item string)
+}
+
+func (m *meddled) Correct(ctx context.Context, f restore.Finding, fence restore.Fence, keep restore.Keep) (restore.Correction, error) {
+	return m.Plan.Correct(ctx, f, fence, func(ctx context.Context, old []byte) error {
+		err := keep(ctx, old)
+		if meddle := m.meddle; meddle != nil {
+			m.meddle = nil
+			meddle(f.Item)
+		}
+		return err
+	})
+}
+
+// A key that has changed before it was put right is judged again: what is undone is what was replaced then, and nothing if it was right by
+// itself.
+func TestUndoOfWhatWasJudgedAgain(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "mariadb", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 12)
+		c := p.conn()
+		key := ""
+		for _, k := range c.do("KEYS", "remaining_indiv_amount:*").([]any) {
+			key = k.(string)
+		}
+		right := c.hash(key)["amount"]
+		for amount, want := range map[string]int64{"2": 1, right: 0} {
+			plan := &meddled{p.plan(), func(item string) { c.do("HSET", item, "amount", amount) }}
+			r := restore.New(p.sessions(), plan, restore.Options{Name: "test"})
+			c.do("HSET", key, "amount", "1")
+			if found, _ := p.check(r, true); found[key] != restore.Corrected {
+				t.Fatalf("%v", found)
+			}
+			undone, left, err := r.Undo(t.Context(), 0, func(restore.Finding) {})
+			if is := c.hash(key)["amount"]; err != nil || undone != want || left != 0 || is != amount {
+				t.Errorf("undone %d, left %d, %v: %s is %s, and was %s when it was to be replaced", undone, left, err, key, is, amount)
+			}
 		}
 	})
 }

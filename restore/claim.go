@@ -120,7 +120,7 @@ type markForm struct {
 }
 
 func (r result) form() markForm {
-	return markForm{r.id, r.state, r.done.Units, r.done.Skipped, r.reason, r.again.Microseconds(), r.attempts, len(r.findings)}
+	return markForm{r.id, r.state, r.done.Units, r.done.Skipped, kept(r.reason), r.again.Microseconds(), r.attempts, len(r.findings)}
 }
 
 // mark notes what became of the targets of a claim, and gives back those of which nothing is said. It returns how many of them
@@ -175,16 +175,12 @@ func (s *Sessions) markFound(ctx context.Context, c claim, r result) (ok bool, e
 	if err != nil {
 		return false, err
 	}
-	found, err := findingsForm(r.findings)
-	if err != nil {
-		return false, err
-	}
 	err = s.db.Change(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(s.sql.markTargets, mark, c.token, c.session.Epoch, c.session.Generation)
 		if ok = n > 0; err != nil || !ok {
 			return err
 		}
-		return tx.Run(s.sql.putFindings, c.session.ID, c.session.Round, r.id, found)
+		return s.putFound(tx, c.session, r.id, r.findings)
 	})
 	return ok, err
 }
@@ -207,7 +203,7 @@ func (s *Sessions) split(ctx context.Context, c claim, worker string, r result) 
 		if err := tx.Run(s.sql.growPhase, c.session.ID, c.phase, len(r.parts)-1); err != nil {
 			return err
 		}
-		return tx.Run(s.sql.addEvent, c.session.ID, EventSplit, worker, fmt.Sprintf("from %q to %q into %d: %s", r.From, r.To, len(r.parts), r.reason))
+		return tx.Run(s.sql.addEvent, c.session.ID, EventSplit, worker, kept(fmt.Sprintf("from %q to %q into %d: %s", r.From, r.To, len(r.parts), r.reason)))
 	})
 	return ok, err
 }

@@ -49,6 +49,6 @@ func (s *Sessions) Events(ctx context.Context, session, after int64, limit int) 
 
 // tell notes an event of a process.
 func (s *Sessions) tell(ctx context.Context, session int64, kind, who, detail string) error {
-	_, err := s.db.Do(ctx, s.sql.addEvent, session, kind, who, detail)
+	_, err := s.db.Do(ctx, s.sql.addEvent, session, kind, who, kept(detail))
 	return err
 }

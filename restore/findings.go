@@ -3,6 +3,8 @@ package restore
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/reprise-dev/reprise/internal/database"
 )
@@ -14,12 +16,41 @@ type findingForm struct {
 	Detail  string  `json:"d"`
 }
 
-func findingsForm(all []Finding) (string, error) {
-	forms := make([]findingForm, len(all))
+// findingForms are findings in batches, each small enough for a message of every server.
+func findingForms(all []Finding) (batches []string, err error) {
+	var forms []findingForm
+	size := 0
 	for i, f := range all {
-		forms[i] = findingForm{f.Kind, f.Item, f.Outcome, f.Detail}
+		form := findingForm{kept(f.Kind), kept(f.Item), f.Outcome, kept(f.Detail)}
+		forms, size = append(forms, form), size+len(form.Item)+len(form.Detail)
+		if size < longestBatch && len(forms) < mostFindings && i < len(all)-1 {
+			continue
+		}
+		text, err := database.Batch(forms)
+		if err != nil {
+			return nil, err
+		}
+		batches, forms, size = append(batches, text), nil, 0
 	}
-	return database.Batch(forms)
+	return batches, nil
+}
+
+const (
+	mostFindings = 5000
+	longestBatch = 1 << 20  // before it is escaped; MariaDB takes 16 MiB
+	longestText  = 15 << 10 // before it is quoted; MariaDB takes 64 KiB
+)
+
+// kept is a text for people as every server can keep it. What a system holds in which something is found, or of which an error speaks, may be of any
+// length, and no text at all. What is not kept as it is is quoted, so that nobody takes it for the name of something else.
+func kept(s string) string {
+	switch {
+	case len(s) > longestText:
+		return strconv.Quote(strings.ToValidUTF8(s[:longestText], "")) + "…"
+	case !text(s):
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 // Findings returns what verification has found, in all rounds, after a finding, 0 for all, at most limit of it. What was corrected
@@ -30,11 +61,17 @@ func (s *Sessions) Findings(ctx context.Context, session, after int64, limit int
 
 // find adds findings of no target that is listed, to the session's round.
 func (s *Sessions) find(ctx context.Context, v Session, found []Finding) error {
-	form, err := findingsForm(found)
-	if err != nil {
-		return err
+	return s.db.Change(ctx, func(tx *database.Tx) error { return s.putFound(tx, v, 0, found) })
+}
+
+func (s *Sessions) putFound(tx *database.Tx, v Session, target int64, found []Finding) error {
+	batches, err := findingForms(found)
+	for _, batch := range batches {
+		if err = tx.Run(s.sql.putFindings, v.ID, v.Round, target, batch); err != nil {
+			return err
+		}
 	}
-	return s.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(s.sql.putFindings, v.ID, v.Round, 0, form) })
+	return err
 }
 
 // unsettled returns findings of the session's round that nobody has judged yet.
@@ -60,7 +97,7 @@ func (s *Sessions) settle(ctx context.Context, f Finding, c Correction) error {
 	if c.Detail == "" {
 		c.Detail = f.Detail
 	}
-	_, err := s.db.Do(ctx, s.sql.settleFinding, f.ID, string(c.Outcome), c.Detail)
+	_, err := s.db.Do(ctx, s.sql.settleFinding, f.ID, string(c.Outcome), kept(c.Detail))
 	return err
 }
 
@@ -75,19 +112,19 @@ func (s *Sessions) keep(f Finding) Keep {
 	}
 }
 
-// kept is a correction that can be undone.
-type kept struct {
+// undoable is a correction that can be undone.
+type undoable struct {
 	Finding
 	old []byte
 }
 
 // corrections returns those of a session that can be undone and were not, the last first, before a number.
-func (s *Sessions) corrections(ctx context.Context, session, before int64, limit int) (all []kept, err error) {
+func (s *Sessions) corrections(ctx context.Context, session, before int64, limit int) (all []undoable, err error) {
 	err = s.db.Look(ctx, func(tx *database.Tx) error {
 		all = nil
-		var k kept
+		var k undoable
 		return tx.Each(s.sql.corrections, []any{session, before, limit}, []any{&k.ID, &k.Kind, &k.Item, &k.Outcome, &k.Detail, &k.old}, func() error {
-			all = append(all, kept{k.Finding, slices.Clone(k.old)})
+			all = append(all, undoable{k.Finding, slices.Clone(k.old)})
 			return nil
 		})
 	})
@@ -96,7 +133,7 @@ func (s *Sessions) corrections(ctx context.Context, session, before int64, limit
 
 // undone notes what became of a correction.
 func (s *Sessions) undone(ctx context.Context, f Finding, c Correction) error {
-	_, err := s.db.Do(ctx, s.sql.undoFinding, f.ID, string(c.Outcome), c.Detail)
+	_, err := s.db.Do(ctx, s.sql.undoFinding, f.ID, string(c.Outcome), kept(c.Detail))
 	return err
 }
 

@@ -53,11 +53,11 @@ func (l *lead) leave(ctx context.Context) error {
 // trouble notes what the current step waits for.
 func (l *lead) trouble(ctx context.Context, cause error) error {
 	return l.db.Change(ctx, func(tx *database.Tx) error {
-		n, err := tx.Exec(l.sql.troubleSession, l.session, l.token, cause.Error())
+		n, err := tx.Exec(l.sql.troubleSession, l.session, l.token, kept(cause.Error()))
 		if err != nil || n == 0 {
 			return err
 		}
-		return tx.Run(l.sql.addEvent, l.session, EventTrouble, l.owner, cause.Error())
+		return tx.Run(l.sql.addEvent, l.session, EventTrouble, l.owner, kept(cause.Error()))
 	})
 }
 

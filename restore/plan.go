@@ -175,7 +175,8 @@ func (o Outcome) settled() bool {
 type Finding struct {
 	// ID is given by the session.
 	ID int64 `json:"id"`
-	// Kind is the kind of the item, such as a family of keys, and Item which one it is.
+	// Kind is the kind of the item, such as a family of keys, and Item which one it is. One that is not UTF-8, has a NUL or is very long is kept
+	// quoted: Correct has to see that this is not the item.
 	Kind    string  `json:"kind"`
 	Item    string  `json:"item"`
 	Outcome Outcome `json:"outcome"`

@@ -72,6 +72,7 @@ func suite(t *testing.T, s server) {
 		"cancel without target":  testCancelWithoutTarget,
 		"progress":               testProgress,
 		"somebody removes a row": testSomebodyRemovesARow,
+		"strange findings":       testStrangeFindings,
 	} {
 		if proving() || onBoth(name) || crc32.ChecksumIEEE([]byte(name))%2 == s.half {
 			t.Run(name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func suite(t *testing.T, s server) {
 // onBoth reports whether a test is done on both servers in every run: together these send every statement.
 func onBoth(name string) bool {
 	switch name {
-	case "restore", "killed anywhere", "claims are disjoint", "late worker", "lost in the middle", "quarantine", "corrections", "check", "pause", "pace", "cancel", "progress":
+	case "restore", "killed anywhere", "claims are disjoint", "late worker", "lost in the middle", "quarantine", "corrections", "check", "pause", "pace", "cancel", "progress", "strange findings":
 		return true
 	}
 	return false

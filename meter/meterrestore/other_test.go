@@ -105,3 +105,17 @@ func (p *plant) restored(r *restore.Runner) restore.Session {
 	p.must(err)
 	return done
 }
+
+// A key whose name is no text is found, and left to a person: what is kept of its name is not taken for another key.
+func TestKeyThatIsNoText(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "postgres", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 12)
+		r := p.runner(p.sessions(), "test")
+		p.conn().do("SET", "unit:\x00\xff", strings.Repeat("x", 100_000))
+		found, done := p.check(r, true)
+		if found["unit:\x00\xff"] != restore.Extra || done.Findings[restore.Corrected] > 0 || len(found) != 1 {
+			t.Errorf("%+v, %+v", found, done)
+		}
+	})
+}

@@ -19,6 +19,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrUnknown: a line, a family or a grant is not in the ledger.
 	ErrUnknown = errors.New("not in the ledger")
+	// ErrLate: a process of a restore was stopped, and another one has gone on in its place.
+	ErrLate = errors.New("of an older epoch")
 	// ErrHeld: a restore is under way, and what was asked for waits for its end.
 	ErrHeld = errors.New("held by a restore")
 	// ErrCalendar: days and months are counted by another calendar.

@@ -99,22 +99,46 @@ func (l *Ledger) Holder(ctx context.Context) (session string, err error) {
 }
 
 // HoldFolds keeps folds from running until [Ledger.ReleaseFolds], for the session of a restore. It waits for the
-// batches under way. Another session that holds them is [ErrHeld].
-func (l *Ledger) HoldFolds(ctx context.Context, session, why string) error {
+// batches under way. Another session that holds them is [ErrHeld], and an older epoch than the highest is [ErrLate].
+func (l *Ledger) HoldFolds(ctx context.Context, session string, epoch int64, why string) error {
 	if session == "" {
 		return fmt.Errorf("whoever holds folds needs a name: write the session's")
 	}
-	return l.setHold(ctx, session, session, why)
+	return l.setHold(ctx, session, epoch, session, why)
 }
 
 // ReleaseFolds lets folds run again that a session holds. If nobody holds them, it does nothing.
-func (l *Ledger) ReleaseFolds(ctx context.Context, session string) error {
-	return l.setHold(ctx, session, "", "")
+func (l *Ledger) ReleaseFolds(ctx context.Context, session string, epoch int64) error {
+	return l.setHold(ctx, session, epoch, "", "")
 }
 
-func (l *Ledger) setHold(ctx context.Context, session, next, why string) error {
+// Fence makes everything late that a restore of an older epoch does to the gate and to what holds folds. With an older epoch than the
+// highest it is [ErrLate] itself.
+func (l *Ledger) Fence(ctx context.Context, epoch int64) error {
+	return l.db.Change(ctx, func(tx *database.Tx) error { return l.fence(tx, epoch) })
+}
+
+// fence makes a transaction one of an epoch, beside which no higher one comes.
+func (l *Ledger) fence(tx *database.Tx, epoch int64) error {
+	var highest int64
+	if err := tx.One(l.sql.lockFence, nil, &highest); err != nil {
+		return err
+	}
+	switch {
+	case epoch < highest:
+		return fmt.Errorf("%w: this is of %d, and a process with %d has gone on", ErrLate, epoch, highest)
+	case epoch > highest:
+		return tx.Run(l.sql.setFence, epoch)
+	}
+	return nil
+}
+
+func (l *Ledger) setHold(ctx context.Context, session string, epoch int64, next, why string) error {
 	return l.db.Change(ctx, func(tx *database.Tx) error {
 		if err := tx.Run(l.sql.lockHold); err != nil {
+			return err
+		}
+		if err := l.fence(tx, epoch); err != nil {
 			return err
 		}
 		current, err := l.holder(tx)

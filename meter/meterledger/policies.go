@@ -45,6 +45,37 @@ func (l *Ledger) policiesOf(tx *database.Tx, lines []string) (Policies, error) {
 	})
 }
 
+// PutGate opens or closes the gate for a restore, if it is not so already, and returns it. An older epoch than the highest is [ErrLate].
+func (l *Ledger) PutGate(ctx context.Context, epoch int64, open bool, who string) (gate meter.Policy, err error) {
+	text := "open=no"
+	if open {
+		text = "open=yes"
+	}
+	err = l.db.Change(ctx, func(tx *database.Tx) error {
+		if err := l.fence(tx, epoch); err != nil {
+			return err
+		}
+		var version int64
+		var is, by string
+		if err := tx.One(l.sql.policyVersion, []any{"", int64(meter.Gate)}, &version, &is, &by); err != nil {
+			return err
+		}
+		put := version == 0 || is != text
+		if put {
+			version++
+		}
+		if gate, err = meter.ParsePolicy(meter.Gate, version, text); err != nil || !put {
+			return err
+		}
+		added, err := tx.Exec(l.sql.addPolicy, "", int64(meter.Gate), version, text, who)
+		if err == nil && added == 0 {
+			err = database.ErrAgain
+		}
+		return err
+	})
+	return gate, err
+}
+
 // PutPolicy adds the next version of a policy, a line's own or, without a line, everybody's, and returns it. The
 // version that the caller has seen, 0 for none, has to be the current one, else it is [ErrConflict]. What
 // was put already, by the same, is no conflict.

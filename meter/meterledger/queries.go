@@ -14,7 +14,7 @@ var files embed.FS
 type queries struct {
 	// Generations, and what waits for a restore.
 	shareGeneration, lockGeneration, generation, setGeneration, generationUsed, addGeneration database.Statement
-	shareHold, lockHold, hold, setHold                                                        database.Statement
+	shareHold, lockHold, hold, setHold, lockFence, setFence                                   database.Statement
 	terms, keepCalendar, keepHorizon, setHorizon                                              database.Statement
 	// Lines, families, apps.
 	putFamilies, putLines, putMembers, putApps     database.Statement
@@ -45,7 +45,7 @@ func (q *queries) named() map[string]*database.Statement {
 	return map[string]*database.Statement{
 		"share_generation": &q.shareGeneration, "lock_generation": &q.lockGeneration, "generation": &q.generation,
 		"set_generation": &q.setGeneration, "generation_used": &q.generationUsed, "add_generation": &q.addGeneration,
-		"share_hold": &q.shareHold, "lock_hold": &q.lockHold, "hold": &q.hold, "set_hold": &q.setHold,
+		"share_hold": &q.shareHold, "lock_hold": &q.lockHold, "hold": &q.hold, "set_hold": &q.setHold, "lock_fence": &q.lockFence, "set_fence": &q.setFence,
 		"terms": &q.terms, "keep_calendar": &q.keepCalendar, "keep_horizon": &q.keepHorizon, "set_horizon": &q.setHorizon,
 		"put_families": &q.putFamilies, "put_lines": &q.putLines, "put_members": &q.putMembers, "put_apps": &q.putApps,
 		"families": &q.families, "lines": &q.lines, "apps": &q.apps, "counts": &q.counts,

@@ -146,10 +146,10 @@ func lost(err error) bool {
 // gate that could be open.
 func (p *Plan) CloseGate(ctx context.Context, fence restore.Fence) (err error) {
 	defer refused(&err)
-	if err := p.Ledger.HoldFolds(ctx, sessionOf(fence), "restore"); err != nil {
+	if err := p.hold(ctx, fence); err != nil {
 		return err
 	}
-	gate, err := p.putGate(ctx, "no")
+	gate, err := p.putGate(ctx, fence, false)
 	if err != nil {
 		return err
 	}
@@ -170,17 +170,19 @@ func sessionOf(fence restore.Fence) string {
 	return name + "-" + strconv.FormatInt(fence.Session, 10)
 }
 
-// putGate writes the gate in SQL, if it is not so already, and returns it.
-func (p *Plan) putGate(ctx context.Context, open string) (meter.Policy, error) {
-	policies, err := p.Ledger.Policies(ctx, nil)
-	if err != nil {
-		return meter.Policy{}, err
-	}
-	gate := policies.Global.Get(meter.Gate)
-	if gate.Version() > 0 && gate.Text() == "open="+open {
-		return gate, nil
-	}
-	return p.Ledger.PutPolicy(ctx, "", meter.Gate, gate.Version(), []meter.Field{{Name: "open", Value: open}}, p.Who)
+// hold holds folds, of whoever is not late.
+func (p *Plan) hold(ctx context.Context, fence restore.Fence) error {
+	return fenced(p.Ledger.HoldFolds(ctx, sessionOf(fence), fence.Epoch, "restore"), meterledger.ErrLate)
+}
+
+func (p *Plan) release(ctx context.Context, fence restore.Fence) error {
+	return fenced(p.Ledger.ReleaseFolds(ctx, sessionOf(fence), fence.Epoch), meterledger.ErrLate)
+}
+
+// putGate writes the gate in SQL, if it is not so already, and returns it. A late one in Redis has an older version.
+func (p *Plan) putGate(ctx context.Context, fence restore.Fence, open bool) (meter.Policy, error) {
+	gate, err := p.Ledger.PutGate(ctx, fence.Epoch, open, p.Who)
+	return gate, fenced(err, meterledger.ErrLate)
 }
 
 // Drain implements [restore.Plan]. What is decided and not recorded when the generation changes is refused by the ledger and decided
@@ -199,6 +201,9 @@ func (p *Plan) Drain(ctx context.Context, _ restore.Fence) error {
 // Renew implements [restore.Plan].
 func (p *Plan) Renew(ctx context.Context, fence restore.Fence) (err error) {
 	defer refused(&err)
+	if err := p.hold(ctx, fence); err != nil {
+		return err
+	}
 	seen, err := p.Ledger.Generation(ctx)
 	if err != nil {
 		return err
@@ -213,7 +218,7 @@ func (p *Plan) Renew(ctx context.Context, fence restore.Fence) (err error) {
 	if err := meterredis.Renew(ctx, p.Redis, g, p.Who, p.Why, p.Log); err != nil {
 		return err
 	}
-	return p.policies(ctx)
+	return p.policies(ctx, fence)
 }
 
 // fenced translates what says that somebody else restores by now.
@@ -227,8 +232,8 @@ func fenced(err error, late ...error) error {
 }
 
 // policies writes the global policies into every bucket, with the gate, which is closed: also if somebody has opened it in SQL since.
-func (p *Plan) policies(ctx context.Context) error {
-	if _, err := p.putGate(ctx, "no"); err != nil {
+func (p *Plan) policies(ctx context.Context, fence restore.Fence) error {
+	if _, err := p.putGate(ctx, fence, false); err != nil {
 		return err
 	}
 	m, err := p.meter(ctx)
@@ -242,12 +247,15 @@ func (p *Plan) policies(ctx context.Context) error {
 	return m.ReplacePolicies(ctx, policies.Global)
 }
 
-// WriteFence implements [restore.Plan].
+// WriteFence implements [restore.Plan]. The gate and the folds are in SQL, which has one, too.
 func (p *Plan) WriteFence(ctx context.Context, fence restore.Fence) (err error) {
 	defer refused(&err)
 	m, err := p.meterOf(ctx, fence)
 	if err != nil {
 		return err
+	}
+	if err := p.Ledger.Fence(ctx, fence.Epoch); err != nil {
+		return fenced(err, meterledger.ErrLate)
 	}
 	return fenced(m.WriteFence(ctx, fence.Epoch), meterredis.ErrFenced, store.ErrLost)
 }
@@ -262,19 +270,19 @@ func (p *Plan) OpenGate(ctx context.Context, fence restore.Fence) (err error) {
 	if err != nil {
 		return err
 	}
-	gate, err := p.putGate(ctx, "yes")
+	gate, err := p.putGate(ctx, fence, true)
 	if err == nil {
 		err = m.PutPolicy(ctx, gate)
 	}
 	if err != nil {
 		return err
 	}
-	return p.Ledger.ReleaseFolds(ctx, sessionOf(fence))
+	return p.release(ctx, fence)
 }
 
 // Abandon implements [restore.Plan].
 func (p *Plan) Abandon(ctx context.Context, fence restore.Fence) error {
-	return p.Ledger.ReleaseFolds(ctx, sessionOf(fence))
+	return p.release(ctx, fence)
 }
 
 // Expect implements [restore.Plan].

@@ -148,20 +148,37 @@ func testHeldFolds(t *testing.T, server Server) {
 	ctx := t.Context()
 	w.append(w.some(30)...)
 	for range 2 {
-		w.must(w.HoldFolds(ctx, "session-1", "restore"))
+		w.must(w.HoldFolds(ctx, "session-1", 1, "restore"))
 	}
-	if err := w.HoldFolds(ctx, "session-2", "restore"); !errors.Is(err, meterledger.ErrHeld) {
+	if err := w.HoldFolds(ctx, "session-2", 1, "restore"); !errors.Is(err, meterledger.ErrHeld) {
 		t.Errorf("a second session: %v", err)
 	}
 	if _, err := w.Fold(ctx, meterledger.FoldOptions{}); !errors.Is(err, meterledger.ErrHeld) {
 		t.Errorf("a fold beside a restore: %v", err)
 	}
-	if err := w.ReleaseFolds(ctx, "session-2"); !errors.Is(err, meterledger.ErrHeld) {
+	if err := w.ReleaseFolds(ctx, "session-2", 1); !errors.Is(err, meterledger.ErrHeld) {
 		t.Errorf("released by another: %v", err)
+	}
+	w.must(w.Fence(ctx, 2))
+	for what, err := range map[string]error{
+		"released": w.ReleaseFolds(ctx, "session-1", 1), "held": w.HoldFolds(ctx, "session-1", 1, "restore"), "fenced": w.Fence(ctx, 1),
+	} {
+		if !errors.Is(err, meterledger.ErrLate) {
+			t.Errorf("%s by a process that is late: %v", what, err)
+		}
+	}
+	for range 2 {
+		if _, err := w.PutGate(ctx, 1, true, "me"); !errors.Is(err, meterledger.ErrLate) {
+			t.Errorf("the gate was opened by a process that is late: %v", err)
+		}
+		gate, err := w.PutGate(ctx, 2, true, "me")
+		if err != nil || gate.Version() != 2 || gate.Text() != "open=yes" {
+			t.Errorf("%v, %v", gate, err)
+		}
 	}
 	w.append(w.some(1)...) // rows are taken in all the same
 	for range 2 {
-		w.must(w.ReleaseFolds(ctx, "session-1"))
+		w.must(w.ReleaseFolds(ctx, "session-1", 2))
 	}
 	if f := w.fold(); f.Rows != 31 {
 		t.Errorf("%+v", f)
@@ -173,7 +190,7 @@ func testHeldFolds(t *testing.T, server Server) {
 		_, err := w.Fold(ctx, meterledger.FoldOptions{Batch: 1})
 		stopped <- err
 	}()
-	w.must(w.HoldFolds(ctx, "session-3", "restore"))
+	w.must(w.HoldFolds(ctx, "session-3", 2, "restore"))
 	before, err := w.Read(ctx, everything(), meterledger.Horizon{Months: meter.Span{First: march, Last: meter.LastMonth}})
 	w.must(err)
 	if err := <-stopped; !errors.Is(err, meterledger.ErrHeld) {

@@ -141,9 +141,9 @@ func testMove(t *testing.T, server Server) {
 		c.change(&m)
 		refused(what, m, c.want)
 	}
-	w.must(w.HoldFolds(ctx, "s", "restore"))
+	w.must(w.HoldFolds(ctx, "s", 1, "restore"))
 	refused("during a restore", move(), meterledger.ErrHeld)
-	w.must(w.ReleaseFolds(ctx, "s"))
+	w.must(w.ReleaseFolds(ctx, "s", 1))
 	for range 2 {
 		w.must(w.MoveLine(ctx, move()))
 	}

@@ -1,0 +1,2 @@
+-- $1 epoch.
+UPDATE meter_fence SET epoch = $1 WHERE id = 1

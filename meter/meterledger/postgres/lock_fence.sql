@@ -1,0 +1,2 @@
+-- The highest epoch of a restore, which nobody else raises until the transaction ends.
+SELECT epoch FROM reprise.meter_fence WHERE id = 1 FOR UPDATE

@@ -121,7 +121,7 @@ func (s *Service) move(w http.ResponseWriter, r *http.Request, id, to string) bo
 		return true
 	case errors.Is(err, meterledger.ErrUnknown), errors.Is(err, meterledger.ErrConflict):
 		s.failLine(w, r, err)
-	case errors.Is(err, meterledger.ErrNotDrained), errors.Is(err, meterredis.ErrUnitClosed), errors.Is(err, meterledger.ErrOldGeneration), ctx.Err() != nil: // however a store says that time was up
+	case errors.Is(err, meterledger.ErrNotDrained), errors.Is(err, meterredis.ErrUnitClosed), errors.Is(err, meterredis.ErrMovedOn), errors.Is(err, meterledger.ErrOldGeneration), ctx.Err() != nil: // however a store says that time was up
 		fail(w, problem(ProblemMoveUnfinished, err.Error()+": send the same request again."))
 	default:
 		s.failWith(w, r, err, ProblemLineRefused)

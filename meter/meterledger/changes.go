@@ -2,6 +2,7 @@ package meterledger
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,6 +22,17 @@ type Changes struct {
 
 // GapFree reports whether every change up to the highest is held: versions count from 1, each is held once.
 func (c Changes) GapFree() bool { return c.Count == c.Highest }
+
+// Drained returns [ErrNotDrained] unless exactly so many changes of a line are held, and all of its rows are folded.
+func (c Changes) Drained(line string, version int64) error {
+	switch {
+	case c.Unfolded > 0:
+		return fmt.Errorf("%w: %d rows of line %s are not folded: fold first", ErrNotDrained, c.Unfolded, line)
+	case c.Count != version || c.Highest != version:
+		return fmt.Errorf("%w: Redis has made %d changes to line %s, and the ledger holds %d, up to the %d.: flush first", ErrNotDrained, version, line, c.Count, c.Highest)
+	}
+	return nil
+}
 
 // Changes returns what the ledger holds of owners, named as by [meter.UnitTag]: f:<family> and l:<line>, of lines
 // in families too; due are the months whose grants have to be in Redis. An owner of which it holds nothing is not in the map. The cost grows with what is not folded,

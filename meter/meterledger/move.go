@@ -80,13 +80,8 @@ func (l *Ledger) checkMove(tx *database.Tx, m Move) error {
 	if err != nil {
 		return err
 	}
-	switch c := all[tag]; {
-	case c.Unfolded > 0:
-		return fmt.Errorf("%w: %d rows of line %s are not folded: fold first", ErrNotDrained, c.Unfolded, m.Line)
-	case c.Unconfirmed > 0:
+	if c := all[tag]; c.Unconfirmed > 0 {
 		return fmt.Errorf("%w: %d grants of line %s are not confirmed: let them be made first", ErrNotDrained, c.Unconfirmed, m.Line)
-	case c.Count != m.Version || c.Highest != m.Version:
-		return fmt.Errorf("%w: Redis has made %d changes to line %s, and the ledger holds %d, up to the %d.: flush first", ErrNotDrained, m.Version, m.Line, c.Count, c.Highest)
 	}
-	return nil
+	return all[tag].Drained(m.Line, m.Version)
 }

@@ -45,7 +45,7 @@ func (m *Meter) OpenUnit(ctx context.Context, line, family string, open bool) er
 	}
 	keys := []string{m.names.unit(u), m.store.GenerationKey(u.tag)}
 	n, err := m.moves.open.Exec(ctx, m.client, keys, []string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), text, line}).AsInt64()
-	if err == nil && n == -2 {
+	if err == nil && n == -4 {
 		return fmt.Errorf("%w: unit %s: another line of it moves, whose move has to be ended first, by the same move again, or it is in quarantine", ErrUnitClosed, u.tag)
 	}
 	return moved(u, "open or close it again", n, err)
@@ -58,16 +58,29 @@ func moved(u unit, next string, n int64, err error) error {
 		return failed(fmt.Sprintf("unit %s: %s", u.tag, next), err)
 	case n == -3:
 		return fmt.Errorf("%w: the bucket of the unit %s has another generation than this process knows, or none", store.ErrLost, u.tag)
+	case n == -2:
+		return fmt.Errorf("unit %s: %w", u.tag, ErrMovedOn)
 	}
 	return nil
 }
 
+// Step is a step of a line's move.
+type Step struct {
+	Line string
+	// Number counts the moves of the line. A step of a move after which the line was moved again is refused with [ErrMovedOn].
+	Number int
+}
+
+// ErrMovedOn is the error of a step of a move that comes too late: nothing was changed.
+var ErrMovedOn = errors.New("the line has moved on")
+
 // Arrive writes the keys of a line into the unit of the family that it is in now, by a hydration whose book has the line's
-// version. The unit of a line in no family is made; so is that of a family whose other lines are not there yet.
-func (m *Meter) Arrive(ctx context.Context, line, family string, h *Hydration) error {
-	w := m.writing(Members{Family: family, Lines: []string{line}})
-	m.line(w, line, h)
-	members := Members{Family: family, Lines: []string{line}}
+// version. A line that is there is left: its move has come so far before, and events are decided there since. The unit of a line in no family
+// is made; so is that of a family whose other lines are not there yet.
+func (m *Meter) Arrive(ctx context.Context, step Step, family string, h *Hydration) error {
+	members := Members{Family: family, Lines: []string{step.Line}}
+	w := m.writing(members)
+	m.line(w, step.Line, h)
 	u := w.unit
 	g := m.store.Generation(u.tag)
 	state, err := m.unitGeneration(ctx, u)
@@ -80,7 +93,7 @@ func (m *Meter) Arrive(ctx context.Context, line, family string, h *Hydration) e
 		m.family(w, family, h)
 	}
 	keys := slices.Concat([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys, w.none)
-	args := slices.Concat([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, strconv.Itoa(len(opened))}, opened,
+	args := slices.Concat([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, movesField(step.Line), strconv.Itoa(step.Number), strconv.Itoa(len(opened))}, opened,
 		[]string{strconv.Itoa(len(w.keys))}, w.args, w.fields)
 	n, err := m.moves.arrive.Exec(ctx, m.client, keys, args).AsInt64()
 	if err == nil && n == 0 {
@@ -97,10 +110,10 @@ func (m *Meter) unitGeneration(ctx context.Context, u unit) (meter.Generation, e
 	return meter.Generation(text), nil
 }
 
-// Depart deletes the keys of a line in the unit that it has left, and leaves a mark there: events that are still sent to it are
-// told that the line has moved.
-func (m *Meter) Depart(ctx context.Context, line, family string, days []meter.Day, months []meter.Month) error {
-	u := unitOf(line, family)
+// Depart deletes the keys of a line in a unit that it has left, and leaves a mark there: events that are still sent to it are told that the
+// line has moved. It has gone unless its version is another one by now than was judged.
+func (m *Meter) Depart(ctx context.Context, step Step, family string, version int64, days []meter.Day, months []meter.Month) (gone bool, err error) {
+	line, u := step.Line, unitOf(step.Line, family)
 	g := m.store.Generation(u.tag)
 	keys := []string{m.names.unit(u), m.store.GenerationKey(u.tag), m.names.lineVersion(u, line), m.names.linePolicies(u, line)}
 	for _, month := range months {
@@ -109,8 +122,9 @@ func (m *Meter) Depart(ctx context.Context, line, family string, days []meter.Da
 	for _, d := range days {
 		keys = append(keys, m.names.dailyTotal(u, line, d), m.names.dailyApp(u, line, d), m.names.dailyShared(u, line, d))
 	}
-	n, err := m.moves.depart.Exec(ctx, m.client, keys, []string{rueidis.BinaryString(g[:]), policiesField(line)}).AsInt64()
-	return moved(u, "move the line again", n, err)
+	args := []string{rueidis.BinaryString(g[:]), number(version), policiesField(line), movesField(line), strconv.Itoa(step.Number)}
+	n, err := m.moves.depart.Exec(ctx, m.client, keys, args).AsInt64()
+	return n == 1, moved(u, "move the line again", n, err)
 }
 
 // LineVersion returns how many changes Redis has made to a line in this generation, and whether it knows the line there.

@@ -97,6 +97,9 @@ func openedField(m meter.Month) string { return "opened:" + m.String() }
 // policiesField is the field of a unit that says which policies of its own a line has.
 func policiesField(line string) string { return "policies:" + line }
 
+// movesField is the field of a unit that says which of a line's moves was the last to bring it here or to take it away.
+func movesField(line string) string { return "moves:" + line }
+
 func appField(app, part string) string { return "app:" + app + ":" + part }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

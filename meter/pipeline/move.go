@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -22,36 +23,54 @@ type Mover struct {
 }
 
 // Move moves a line to a family, or out of any if that is empty. Its unit is closed, and its events wait; what was decided is
-// flushed and folded; membership is switched in SQL; its keys are written in the new unit, as SQL says, and deleted in the
-// old one, where a mark stays. What the line used before stays where it was counted. It waits for what is under way, as long
-// as ctx says.
+// flushed and folded; membership is switched in SQL; its keys are deleted in the old unit, where a mark stays, and written in the
+// new one, as SQL says. What the line used before stays where it was counted. It waits for what is under way, as long
+// as ctx says. Of several moves of a line at once each begins where another one has ended.
 func (mv *Mover) Move(ctx context.Context, line, to string) error {
-	known, err := mv.Ledger.Lines(ctx, []string{line})
+	return mv.patiently(ctx, meterredis.ErrMovedOn, func() error { return mv.move(ctx, line, to) })
+}
+
+func (mv *Mover) move(ctx context.Context, line, to string) error {
+	history, err := mv.Ledger.History(ctx, line)
 	if err != nil {
 		return err
 	}
-	current, ok := known[line]
-	if !ok {
+	if len(history) == 0 {
 		return fmt.Errorf("line %s: %w", line, meterledger.ErrUnknown)
 	}
-	from, err := mv.origin(ctx, current, to)
-	if err != nil {
-		return err
+	from := history[len(history)-1].Family
+	if from != to {
+		if err := mv.Possible(ctx, to); err != nil {
+			return err
+		}
+	}
+	if err := mv.settle(ctx, line, history); err != nil { // a move that stopped is ended first
+		return fmt.Errorf("line %s is in family %q, and a unit that it was in is closed until the move is repeated: %w", line, from, err)
 	}
 	if from == to { // an earlier move to somewhere else may have closed the unit, and was given up
 		return mv.Meter.OpenUnit(ctx, line, to, true)
 	}
-	if err := mv.Possible(ctx, to); err != nil {
-		return err
+	err = mv.ready(ctx)
+	if err == nil {
+		err = mv.close(ctx, line, from)
 	}
-	if err := mv.close(ctx, line, from); err != nil {
+	if err != nil {
 		return fmt.Errorf("line %s stays in family %q: %w", line, from, err)
 	}
-	if err := mv.leave(ctx, line, from, to); err != nil {
+	switch err := mv.switchOver(ctx, line, from, to); {
+	case errors.Is(err, meterledger.ErrConflict):
+		return fmt.Errorf("%w: %v", meterredis.ErrMovedOn, err)
+	case err != nil:
 		return fmt.Errorf("line %s stays in family %q, whose unit is closed until the move is repeated: %w", line, from, err)
 	}
 	mv.Directory.Forget(line)
-	return mv.Meter.OpenUnit(ctx, line, from, true)
+	if history, err = mv.Ledger.History(ctx, line); err == nil {
+		err = mv.settle(ctx, line, history)
+	}
+	if err != nil && !errors.Is(err, meterredis.ErrMovedOn) { // else it has moved, and was moved on
+		return fmt.Errorf("line %s has moved to family %q, and the unit that it was in is closed until the move is repeated: %w", line, to, err)
+	}
+	return nil
 }
 
 // close closes the unit of the line. It waits for other lines of it that move.
@@ -89,53 +108,13 @@ func (mv *Mover) Possible(ctx context.Context, to string) error {
 	return err
 }
 
-// origin is the family that the line's keys are in: where it is now, or where a move that stopped has left them.
-func (mv *Mover) origin(ctx context.Context, line meterledger.Line, to string) (string, error) {
-	if line.Family != to {
-		return line.Family, nil
-	}
-	history, err := mv.Ledger.History(ctx, line.ID)
-	if err != nil {
-		return "", err
-	}
-	for _, was := range history {
-		if was.Family == to {
-			continue
-		}
-		if _, there, err := mv.Meter.LineVersion(ctx, line.ID, was.Family); err != nil || there {
-			return was.Family, err
-		}
-	}
-	return to, nil
-}
-
-// leave does what is to be done while the unit is closed.
-func (mv *Mover) leave(ctx context.Context, line, from, to string) error {
-	version, there, err := mv.Meter.LineVersion(ctx, line, from)
-	if err != nil {
-		return err
-	}
-	if there {
-		if err := mv.switchOver(ctx, meterledger.Move{Line: line, From: from, To: to, Generation: mv.Meter.Generation(), Version: version}); err != nil {
-			return err
-		}
-		_, arrived, err := mv.Meter.LineVersion(ctx, line, to)
-		if err == nil && !arrived { // else a move that stopped had come so far, and events are decided there
-			err = mv.arrive(ctx, line, to, version)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	now, err := mv.Ledger.Now(ctx)
-	if err != nil {
-		return err
-	}
-	return mv.Meter.Depart(ctx, line, from, mv.Horizon.Days(mv.Calendar, now), mv.Horizon.Months(mv.Calendar, now))
-}
-
 // switchOver switches membership in SQL, when SQL has everything of the line.
-func (mv *Mover) switchOver(ctx context.Context, m meterledger.Move) error {
+func (mv *Mover) switchOver(ctx context.Context, line, from, to string) error {
+	version, _, err := mv.Meter.LineVersion(ctx, line, from) // 0 of one that Redis does not know yet
+	if err != nil {
+		return err
+	}
+	m := meterledger.Move{Line: line, From: from, To: to, Generation: mv.Meter.Generation(), Version: version}
 	return mv.patiently(ctx, meterledger.ErrNotDrained, func() error {
 		now, err := mv.Ledger.Now(ctx)
 		if err != nil {
@@ -149,8 +128,103 @@ func (mv *Mover) switchOver(ctx context.Context, m meterledger.Move) error {
 	})
 }
 
-// arrive writes the line's keys where it is now.
-func (mv *Mover) arrive(ctx context.Context, line, to string, version int64) error {
+// settle brings the keys of a line to the family that it is in by its history in SQL, wherever moves have left them, and opens the units that
+// it was in before.
+func (mv *Mover) settle(ctx context.Context, line string, history []meterledger.Membership) error {
+	step, family := meterredis.Step{Line: line, Number: len(history)}, history[len(history)-1].Family
+	var before []string
+	for _, was := range history {
+		if was.Family != family && !slices.Contains(before, was.Family) {
+			before = append(before, was.Family)
+		}
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	_, there, err := mv.Meter.LineVersion(ctx, line, family)
+	if err == nil && !there {
+		err = mv.ready(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, was := range before {
+		if err := mv.depart(ctx, step, was, there); err != nil {
+			return err
+		}
+	}
+	if !there {
+		if err := mv.arrive(ctx, step, family); err != nil {
+			return err
+		}
+	}
+	for _, was := range before {
+		if err := mv.Meter.OpenUnit(ctx, line, was, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready says why no line can be brought anywhere now: a hydration or a restore writes all units, as SQL says, and takes one that is there for its own.
+func (mv *Mover) ready(ctx context.Context) error {
+	session, err := mv.Ledger.Holder(ctx)
+	switch {
+	case err != nil:
+		return err
+	case session != "":
+		return fmt.Errorf("%w: session %q: move the line when it has ended", meterledger.ErrHeld, session)
+	case !mv.Meter.Opened(ctx):
+		return &meter.Refusal{Reason: meter.GateClosed, Detail: "no line moves until the gate is open"}
+	}
+	return nil
+}
+
+// depart takes a line out of a unit that it was in, when SQL has everything that was decided there: a move that was given up may have opened the
+// unit after membership was switched. Of a line that has arrived what is left counts for nothing.
+func (mv *Mover) depart(ctx context.Context, step meterredis.Step, was string, arrived bool) error {
+	line := step.Line
+	return mv.patiently(ctx, meterledger.ErrNotDrained, func() error {
+		version, there, err := mv.Meter.LineVersion(ctx, line, was)
+		if err != nil || !there {
+			return err
+		}
+		if err := mv.close(ctx, line, was); err != nil {
+			return err
+		}
+		if !arrived {
+			if err := mv.drained(ctx, line, version); err != nil {
+				return err
+			}
+		}
+		now, err := mv.Ledger.Now(ctx)
+		if err != nil {
+			return err
+		}
+		gone, err := mv.Meter.Depart(ctx, step, was, version, mv.Horizon.Days(mv.Calendar, now), mv.Horizon.Months(mv.Calendar, now))
+		if err == nil && !gone {
+			err = fmt.Errorf("%w: the line was changed in family %q meanwhile", meterledger.ErrNotDrained, was)
+		}
+		return err
+	})
+}
+
+// drained folds, and says whether SQL has so many changes of a line.
+func (mv *Mover) drained(ctx context.Context, line string, version int64) error {
+	if _, err := mv.Ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
+		return err
+	}
+	tag := meter.UnitTag(line, "")
+	all, err := mv.Ledger.Changes(ctx, mv.Meter.Generation(), []string{tag}, meter.Span{})
+	if err != nil {
+		return err
+	}
+	return all[tag].Drained(line, version)
+}
+
+// arrive writes the line's keys where it is now, unless they are there already.
+func (mv *Mover) arrive(ctx context.Context, step meterredis.Step, to string) error {
+	line := step.Line
 	now, err := mv.Ledger.Now(ctx)
 	if err != nil {
 		return err
@@ -160,11 +234,14 @@ func (mv *Mover) arrive(ctx context.Context, line, to string, version int64) err
 	if err != nil {
 		return err
 	}
+	if family, ok := held.Source.Members[line]; !ok || family != to {
+		return fmt.Errorf("line %s: %w", line, meterredis.ErrMovedOn)
+	}
 	book, err := meter.Rebuild(held.Source)
 	if err != nil {
 		return err
 	}
-	book.LineVersions[line] = version
+	book.LineVersions[line] = held.Changes[meter.UnitTag(line, "")].Highest
 	h := meterredis.NewHydration(book, held.Policies.Lines, days, months, now.Add(mv.Horizon.Tolerance))
-	return mv.Meter.Arrive(ctx, line, to, h)
+	return mv.Meter.Arrive(ctx, step, to, h)
 }

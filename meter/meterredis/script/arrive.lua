@@ -1,19 +1,20 @@
--- Writes the keys of a line into a unit that it moves to, whatever was there.
+-- Writes the keys of a line into a unit that it moves to, whatever was there, unless the line is there.
 --
--- KEYS  1 unit   2 generation of the bucket   then those of the line, and of a unit that is made what else it has: first those that are to
---       hold something, then those that are not to be there
--- ARGV  1 generation as bytes   2 generation as text   3 since, in ms since 1970   4 make, if the unit may be made   5 how many
---       months are open then, and their fields   then how many keys are to hold something, and for each of those how many words are for
+-- KEYS  1 unit   2 generation of the bucket   then those of the line, its version first, and of a unit that is made what else it has: first those
+--       that are to hold something, then those that are not to be there
+-- ARGV  1 generation as bytes   2 generation as text   3 since, in ms since 1970   4 make, if the unit may be made   5 field of the unit with the
+--       number of the line's last move that was noted here   6 number of this one   7 how many months are open then, and their fields   then how many keys are to hold something, and for each of those how many words are for
 --       it, when it expires in ms since 1970 or 0 for never, and the words: a text, or names of fields with values   then fields of the
 --       unit, with values
--- Reply 1  done
+-- Reply 1  done, now or before
 --       0  the unit is not complete in this generation
+--      -2  the line has moved on meanwhile: nothing was changed
 --      -3  the bucket has another generation, or none
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
 	return -3
 end
 local unit = redis.call('HMGET', KEYS[1], 'generation', 'phase', 'since')
-local months = tonumber(ARGV[5])
+local months = tonumber(ARGV[7])
 if unit[1] ~= ARGV[2] or unit[2] ~= '3' then
 	if ARGV[4] ~= 'make' then
 		return 0
@@ -21,9 +22,18 @@ if unit[1] ~= ARGV[2] or unit[2] ~= '3' then
 	redis.call('DEL', KEYS[1])
 	redis.call('HSET', KEYS[1], 'generation', ARGV[2], 'phase', '3', 'open', '1')
 	for i = 1, months do
-		redis.call('HSET', KEYS[1], ARGV[5 + i], '1')
+		redis.call('HSET', KEYS[1], ARGV[7 + i], '1')
+	end
+else -- whoever moves the line, too, may have been faster
+	if tonumber(redis.call('HGET', KEYS[1], ARGV[5]) or '0') > tonumber(ARGV[6]) then
+		return -2
+	end
+	local version = redis.call('GET', KEYS[3])
+	if version and version ~= 'moved' then
+		return 1
 	end
 end
+redis.call('HSET', KEYS[1], ARGV[5], ARGV[6])
 -- The records of the line's events are not here: the done log is asked about earlier ones.
 if tonumber(unit[3] or '0') < tonumber(ARGV[3]) then
 	redis.call('HSET', KEYS[1], 'since', ARGV[3])
@@ -31,7 +41,7 @@ end
 for i = 3, #KEYS do
 	redis.call('DEL', KEYS[i])
 end
-local at = 7 + months
+local at = 9 + months
 for i = 3, 2 + ARGV[at - 1] do
 	local words = tonumber(ARGV[at])
 	if words == 1 then

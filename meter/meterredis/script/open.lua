@@ -6,7 +6,7 @@
 -- ARGV  1 generation as bytes   2 generation as text   3 open, 1 or 0   4 line
 -- Reply 1  done
 --       0  the unit is not there in this generation
---      -2  it is closed, and not because this line moves
+--      -4  it is closed, and not because this line moves
 --      -3  the bucket has another generation, or none
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
 	return -3
@@ -17,7 +17,7 @@ if unit[1] ~= ARGV[2] then
 end
 local moves = '0:' .. ARGV[4]
 if unit[2] ~= '1' and unit[2] ~= moves then
-	return ARGV[3] == '1' and 1 or -2
+	return ARGV[3] == '1' and 1 or -4
 end
 redis.call('HSET', KEYS[1], 'open', ARGV[3] == '1' and '1' or moves)
 return 1

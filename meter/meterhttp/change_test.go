@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
 const keyLine = "Idempotency-Key: "
@@ -236,7 +237,10 @@ func (s *site) changes(now time.Time) {
 
 // unfinished moves a line whose last change is not in SQL.
 func (s *site) unfinished() {
-	_, err := s.parts.Ledger.AddGrant(s.t.Context(), meter.Grant{ID: "waits", Kind: meter.TopUp, Line: "d", Month: s.parts.Inspector.Calendar.Month(time.Now()), Individual: 1})
+	known, err := s.parts.Ledger.Lines(s.t.Context(), []string{"d"})
+	s.must(err)
+	e := meter.Event{ID: "no-row", Line: "d", App: "video", Bytes: 1, At: time.Now().Truncate(time.Microsecond)}
+	_, err = s.parts.Meter.Deduct(s.t.Context(), meterredis.Delivery{Event: e, Family: known["d"].Family, Checked: true})
 	s.must(err)
 	s.parts.MaxWait = time.Second
 	s.serve()

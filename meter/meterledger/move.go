@@ -16,12 +16,16 @@ type Move struct {
 	// Generation and Version are what Redis says of the line.
 	Generation meter.Generation
 	Version    int64
-	// Due are the months whose grants have to be in Redis.
+	// Due are the months whose grants are in Redis.
 	Due meter.Span
 }
 
+// gateOpen is policy 8 of a gate that is open.
+const gateOpen = "open=yes"
+
 // MoveLine switches a line from one family to another, from now on. It is refused with [ErrNotDrained] while a row of the
-// line is not folded, a grant that is due is not confirmed, or SQL does not hold exactly the changes up to the version in Redis; with
+// line is not folded, or SQL does not hold exactly the changes up to the version in Redis: a grant that is not confirmed is not in Redis then, and
+// is made where the line is. While the gate is closed, it is refused for such a grant, too, which a hydration may have counted. It is refused with
 // [ErrHeld] during a restore, with [ErrOldGeneration] for a Redis that is not the current one, and with
 // [ErrConflict] if the line is in a third family. A repetition does nothing. Nothing is appended meanwhile.
 func (l *Ledger) MoveLine(ctx context.Context, m Move) error {
@@ -80,8 +84,12 @@ func (l *Ledger) checkMove(tx *database.Tx, m Move) error {
 	if err != nil {
 		return err
 	}
-	if c := all[tag]; c.Unconfirmed > 0 {
-		return fmt.Errorf("%w: %d grants of line %s are not confirmed: let them be made first", ErrNotDrained, c.Unconfirmed, m.Line)
+	policies, err := l.policiesOf(tx, nil)
+	if err != nil {
+		return err
+	}
+	if c := all[tag]; c.Unconfirmed > 0 && policies.Global.Get(meter.Gate).Text() != gateOpen { // hydration may have counted them
+		return fmt.Errorf("%w: %d grants of line %s are not confirmed, and the gate is closed: let it be opened first", ErrNotDrained, c.Unconfirmed, m.Line)
 	}
 	return all[tag].Drained(m.Line, m.Version)
 }

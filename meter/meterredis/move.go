@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -90,7 +91,10 @@ func (m *Meter) Arrive(ctx context.Context, step Step, family string, h *Hydrati
 	create, opened := "", h.opened(members)
 	if state != m.generationOf(u) {
 		create = "make"
-		m.family(w, family, h)
+		if family != "" { // nobody was granted anything in it yet
+			w.add(m.names.familyVersion(u, family), time.Time{}, "0")
+			opened = nil
+		}
 	}
 	keys := slices.Concat([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys, w.none)
 	args := slices.Concat([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, movesField(step.Line), strconv.Itoa(step.Number), strconv.Itoa(len(opened))}, opened,

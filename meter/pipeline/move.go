@@ -237,6 +237,13 @@ func (mv *Mover) arrive(ctx context.Context, step meterredis.Step, to string) er
 	if family, ok := held.Source.Members[line]; !ok || family != to {
 		return fmt.Errorf("line %s: %w", line, meterredis.ErrMovedOn)
 	}
+	// A grant that is not confirmed is made when the line is here, and not counted twice.
+	held.Source.Grants = nil
+	for _, g := range held.Grants {
+		if g.Confirmed() || g.Line != line {
+			held.Source.Grants = append(held.Source.Grants, g.Grant)
+		}
+	}
 	book, err := meter.Rebuild(held.Source)
 	if err != nil {
 		return err

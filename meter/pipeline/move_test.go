@@ -311,3 +311,42 @@ func TestOneLineIsMovedByMany(t *testing.T) {
 		p.audit()
 	})
 }
+
+// A line is topped up while it moves: the move goes on, and the top-up counts once, where the line is then.
+func TestLineIsToppedUpWhileItMoves(t *testing.T) {
+	t.Parallel()
+	for _, steps := range []int{1, 2, 3, 4} { // of the move, before the top-up
+		t.Run(fmt.Sprint(steps), func(t *testing.T) {
+			t.Parallel()
+			eachLedger(t, func(t *testing.T, dsn string) {
+				p := newPlant(t, dsn, 8)
+				defer p.work()()
+				p.stopped(steps)
+				month := p.calendar.Month(time.Now())
+				g := meter.Grant{ID: "top-up", Kind: meter.TopUp, Line: "line-0", Month: month, Individual: 7}
+				if _, err := p.ledger.AddGrant(t.Context(), g); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := p.keeper().Confirm(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				short, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				p.must(p.mover().Move(short, "line-0", "family-1"))
+				for range 2 { // the keeper may still think that it is in family-0
+					if _, err := p.keeper().Confirm(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if row, err := p.ledger.Grant(t.Context(), g.ID); err != nil || !row.Confirmed() {
+					t.Errorf("%+v, %v", row, err)
+				}
+				if got, err := p.meter.State(t.Context(), "line-0", "family-1", "video", 0, month); err != nil || got.Individual.Amount != 20_007 {
+					t.Errorf("%+v, %v", got.Individual, err)
+				}
+				p.use("line-0", "line-2", "line-4")
+				p.audit()
+			})
+		})
+	}
+}

@@ -152,7 +152,7 @@ func bounds(months meter.Span) (first, last int64) {
 	return int64(months.First), int64(months.Last)
 }
 
-// withoutGrant returns those plans whose owners have no monthly grant yet.
+// withoutGrant returns those plans whose owners have no monthly grant yet, each as far as there is room for it.
 func withoutGrant(plans []meter.Grant, before map[string][]meter.Grant) (missing []meter.Grant, err error) {
 	for _, g := range plans {
 		has := false
@@ -163,10 +163,22 @@ func withoutGrant(plans []meter.Grant, before map[string][]meter.Grant) (missing
 		if has {
 			continue
 		}
+		g = fitting(theirs, g)
 		if err := meter.CheckGrant(theirs, g); err != nil {
 			return nil, err
 		}
 		missing = append(missing, g)
 	}
 	return missing, nil
+}
+
+// fitting cuts a grant to what an owner may be granted beside what it has in the month already: one that was topped up ahead keeps no month from
+// being opened, for it and for everybody else.
+func fitting(before []meter.Grant, g meter.Grant) meter.Grant {
+	individual, qos, shared := int64(meter.MaxAmount), int64(meter.MaxAmount), int64(meter.MaxAmount)
+	for _, b := range before { // these sum up to no more than there can be
+		individual, qos, shared = individual-b.Individual, qos-b.QoS, shared-b.Shared
+	}
+	g.Individual, g.QoS, g.Shared = min(g.Individual, individual), min(g.QoS, qos), min(g.Shared, shared)
+	return g
 }

@@ -134,6 +134,13 @@ func testMonths(t *testing.T, server Server) {
 	g.Month = 202604
 	_, err := w.AddGrant(ctx, g)
 	w.must(err)
+	// Who has nearly all that there can be gets what is left of the plan, and keeps nobody else waiting.
+	for id, amount := range map[string]int64{"most": meter.MaxAmount - 30, "a-bit": 7} {
+		g = topUp(id, "cas", "", amount)
+		g.Month = 202604
+		_, err = w.AddGrant(ctx, g)
+		w.must(err)
+	}
 	_, err = w.AddGrant(ctx, meter.Grant{ID: "by hand", Line: "bob", Month: 202604, Individual: 1})
 	if !errors.Is(err, meter.BadID) {
 		t.Errorf("%v", err)
@@ -171,7 +178,7 @@ func testMonths(t *testing.T, server Server) {
 	a, err := w.Audit(ctx, everything())
 	w.must(err)
 	for owner, want := range map[string]string{
-		"l:ann": "individual 105, qos 50, shared 0", "l:bob": "individual 1, qos 0, shared 0", "f:kin": "individual 0, qos 0, shared 1000", "l:fay": "individual 3, qos 0, shared 0",
+		"l:ann": "individual 105, qos 50, shared 0", "l:bob": "individual 1, qos 0, shared 0", "f:kin": "individual 0, qos 0, shared 1000", "l:cas": "individual 9223372036854775807, qos 50, shared 0", "l:fay": "individual 3, qos 0, shared 0",
 	} {
 		if got := a.Granted[meterledger.Account{Owner: owner, Month: 202604}].String(); got != want {
 			t.Errorf("%s: %s, want %s", owner, got, want)

@@ -52,6 +52,15 @@ func (l *Ledger) PurgeDone(ctx context.Context, p Purge) (removed int64, err err
 	}
 }
 
+// Purged returns the last day of which rows were purged, or may be by now; 0 if there is none. What is not in the log of a day up to it may have been.
+func (l *Ledger) Purged(ctx context.Context) (day meter.Day, err error) {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
+		_, day, _, err = l.belief(tx)
+		return err
+	})
+	return day, err
+}
+
 // purgedLines is how many lines are looked at with one statement.
 const purgedLines = 1000
 

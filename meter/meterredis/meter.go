@@ -77,6 +77,9 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 // Due returns the months whose allowances have to be here.
 func (m *Meter) Due(now time.Time) meter.Span { return m.horizon.Due(m.calendar, now) }
 
+// Day returns the day that an instant is counted on.
+func (m *Meter) Day(at time.Time) meter.Day { return m.calendar.Day(at) }
+
 // remembered is how long an event's record is kept from its done row on: longer than the event itself is accepted, so that a
 // second delivery finds it or is refused.
 func (m *Meter) remembered() time.Duration { return m.horizon.Retention + m.horizon.Tolerance + day }

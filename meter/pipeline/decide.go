@@ -174,6 +174,10 @@ func (w *Worker) look(ctx context.Context, fates []fate) {
 		return
 	}
 	found, err := w.Ledger.LookupDone(ctx, ask)
+	var purged meter.Day // it is noted before the first row goes, so it is asked for after these
+	if err == nil {
+		purged, err = w.Ledger.Purged(ctx)
+	}
 	var missing []*fate
 	var lines []string
 	for i := range fates {
@@ -189,6 +193,8 @@ func (w *Worker) look(ctx context.Context, fates []fate) {
 			f.done, f.err = true, nil
 		case there:
 			f.refuse(&meter.Refusal{Reason: meter.OtherContent, Field: "event_id", Detail: "this line's event of this id was another: give the event an id of its own"})
+		case w.Meter.Day(f.event.At) <= purged:
+			f.refuse(&meter.Refusal{Reason: meter.TooOld, Field: "occurred_at", Detail: "rows of its day were purged, and nobody knows whether it was counted: book it by hand"})
 		default:
 			missing, lines = append(missing, f), append(lines, f.event.Line)
 		}

@@ -248,3 +248,32 @@ func TestRowsShareACommit(t *testing.T) {
 		}
 	})
 }
+
+// An event that comes again when rows of its day were purged is a dead letter, and is not counted: nobody knows whether it was.
+func TestEventOfAPurgedDay(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 4)
+		ctx, stop := t.Context(), p.work()
+		e := p.event(1)
+		p.accept(p.intake(false), []meter.Event{e})
+		p.rows([]meter.Event{e})
+		p.drained()
+		stop()
+		if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := p.ledger.PurgeDone(ctx, meterledger.Purge{Through: p.calendar.Day(e.At), RecordedBefore: time.Now().Add(time.Hour)}); n != 1 || err != nil {
+			t.Fatalf("%d rows were purged, %v", n, err)
+		}
+		p.must(p.hydrateAnew()) // which has no record of it
+		defer p.work()()
+		p.accept(p.intake(false), []meter.Event{e})
+		p.drained()
+		dead, err := p.streams.DeadLetters(ctx, meterredis.ShardOf(e.Line), "", 10)
+		if err != nil || len(dead) != 1 || dead[0].Reason != meter.TooOld {
+			t.Errorf("dead letters: %+v, %v", dead, err)
+		}
+		p.audit()
+	})
+}

@@ -221,6 +221,8 @@ func (f *fate) recorded(a meterledger.Appended) {
 			Detail: "this line's event of this id was another, and Redis did not know it any more: what it took is too much, run `reprise meter audit`"})
 	case meterledger.DecidedOtherwise:
 		f.refuse(&meter.Refusal{Reason: reasonStuck, Detail: "it was decided before, with another result, and Redis did not know that any more: run `reprise meter audit`"})
+	case meterledger.Purged:
+		f.refuse(&meter.Refusal{Reason: meter.TooOld, Field: "occurred_at", Detail: "rows of its day were purged while it was decided: what it took in Redis is too much, run `reprise meter audit`"})
 	default:
 		f.done = true
 	}

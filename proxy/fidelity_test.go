@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/reprise-dev/reprise/httpguard"
@@ -28,6 +29,40 @@ func TestHostsShareNoKeys(t *testing.T) {
 	}
 	if n := count.Load(); n != 2 {
 		t.Errorf("the upstream got %d requests, want 2", n)
+	}
+}
+
+// However a client spells the host, it is the host of the route: a retry that spells it otherwise is answered by the first.
+func TestSpellingsOfAHost(t *testing.T) {
+	t.Parallel()
+	up, count := serving(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "made") })
+	for name, spellings := range map[string][]string{
+		"a.example": {"a.example", "A.Example", "a.example:8080", "a.example.", "A.EXAMPLE.:80"},
+		"B.Example": {"b.example", "B.Example"},
+		"[::1]":     {"[::1]", "[::1]:8080"},
+	} {
+		f, key := newFront(t, memstore.New(nil), guarding(t, up, route(t, name+"/orders"))), freshKey()
+		for i, host := range spellings {
+			r := f.request(t, http.MethodPost, "/orders", key, "x")
+			r.Host = host
+			if g := f.send(r); g.body != "made" || g.replayed() != (i > 0) {
+				t.Errorf("%s: %+v", host, g)
+			}
+		}
+	}
+	if n := count.Load(); n != 3 {
+		t.Errorf("the upstream got %d requests, want 3", n)
+	}
+}
+
+// No request would be of a route for a host with a port.
+func TestHostWithAPort(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"a.example:8080/orders", "[::1]:8080/"} {
+		_, err := New(t.Context(), memstore.New(nil), guarding(t, &url.URL{Scheme: "http", Host: "upstream.invalid"}, route(t, path)), nil)
+		if err == nil || !strings.Contains(err.Error(), "port") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,6 +57,27 @@ func (r *Route) host() string {
 	return host
 }
 
+// pattern is the path as requests are compared with it, which have their host's name in front.
+func (r *Route) pattern() (string, error) {
+	host, path, ok := strings.Cut(r.Path, "/")
+	if !ok {
+		return "", fmt.Errorf("%q has no path: write %s/", r.Path, r.Path)
+	}
+	if _, port, err := net.SplitHostPort(host); err == nil {
+		return "", fmt.Errorf("%s: hosts are told apart by their names, and no request would be of port %s: leave it out", r.Path, port)
+	}
+	return hostName(host) + "/" + path, nil
+}
+
+// hostName returns the name of a host as names are compared: without port, the brackets of an address and the dot at the end, in
+// lower case.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
 // table finds the route of a request.
 type table struct {
 	mux    *http.ServeMux
@@ -70,8 +92,12 @@ func newTable(routes []Route) (t table, err error) {
 		}
 	}()
 	for i := range routes {
+		path, err := routes[i].pattern()
+		if err != nil {
+			return t, fmt.Errorf("proxy: routes: %w", err)
+		}
 		for _, method := range routes[i].methods() {
-			pattern := method + " " + routes[i].Path
+			pattern := method + " " + path
 			t.mux.Handle(pattern, http.NotFoundHandler())
 			t.routes[pattern] = i
 		}
@@ -82,6 +108,11 @@ func newTable(routes []Route) (t table, err error) {
 // find returns the index of the request's route, or -1. The mux only finds: it would redirect paths that
 // are not clean, and those go to the upstream as they are, under the route that the clean path has.
 func (t table) find(r *http.Request) int {
+	if name := hostName(r.Host); name != r.Host {
+		named := *r
+		named.Host = name
+		r = &named
+	}
 	_, pattern := t.mux.Handler(r)
 	if i, ok := t.routes[pattern]; ok {
 		return i

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,8 +123,12 @@ func setPath(r *Route, v value) error {
 	if method, rest, ok := strings.Cut(s, " "); ok && method == strings.ToUpper(method) {
 		return fmt.Errorf("%q has a method in it; write path: %s and methods: [%s]", s, strings.TrimSpace(rest), method)
 	}
-	if !strings.Contains(s, "/") {
+	host, _, ok := strings.Cut(s, "/")
+	if !ok {
 		return fmt.Errorf("%q is not a path; write /%s", s, s)
+	}
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		return fmt.Errorf("%q has the port %s in it, and hosts are told apart by their names; write %s", s, port, name+strings.TrimPrefix(s, host))
 	}
 	r.Path = s
 	return nil

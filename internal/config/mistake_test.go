@@ -48,6 +48,7 @@ func TestMistakes(t *testing.T) {
 		"method in lower case":     {orders + "  methods: [post]\n", []string{"write POST"}},
 		"method in the path":       {"routes:\n- path: POST /orders\n", []string{"write path: /orders and methods: [POST]"}},
 		"no path":                  {"routes:\n- operation: x\n", []string{"f.yaml:2: path: is missing"}},
+		"a port in a path":         {"routes:\n- path: a.example:8080/x\n", []string{`f.yaml:2: path: "a.example:8080/x" has the port 8080`, "write a.example/x"}},
 		"no pattern":               {"routes:\n- path: /{a\n", []string{`f.yaml:2: path: "/{a" is not a pattern`}},
 		"same path twice":          {orders + "- path: /orders\n", []string{"f.yaml:3: path: POST /orders conflicts with /orders in line 2"}},
 		"conflicting paths":        {"routes:\n- path: /a/{x}\n- path: /{y}/b\n", []string{"f.yaml:3: path: POST /{y}/b conflicts with /a/{x} in line 2"}},

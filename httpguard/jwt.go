@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/MicahParks/jwkset"
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/time/rate"
@@ -46,7 +48,7 @@ const (
 // public keys could make tokens.
 var asymmetric = [...]string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 
-var errNoKeys = errors.New("the key set that verifies tokens could not be read")
+var errNoKeys = errors.New("the key set that verifies tokens cannot be read now")
 
 // JWT tells callers apart by a claim of a verified bearer token, which may be renewed between retries.
 // The token must expire. When ctx ends, the key set is no longer kept up to date.
@@ -75,30 +77,70 @@ func JWT(ctx context.Context, o JWTOptions) (Principal, error) {
 }
 
 func keySet(ctx context.Context, o JWTOptions) (jwt.Keyfunc, error) {
-	set, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{o.JWKS}, keyfunc.Override{
-		Client: o.Client, HTTPTimeout: keySetTimeout, RefreshInterval: keySetRefresh,
-		RefreshUnknownKID: rate.NewLimiter(rate.Every(keySetAgain), 1), RateLimitWaitMax: keySetTimeout,
-		RefreshErrorHandlerFunc: func(url string) func(context.Context, error) {
-			return func(ctx context.Context, err error) {
-				if o.Log != nil {
-					o.Log.WarnContext(ctx, "httpguard: the key set could not be read", "url", url, "error", err)
-				}
+	last := &lastRead{Storage: jwkset.NewMemoryStorage()}
+	read, err := jwkset.NewStorageFromHTTP(o.JWKS, jwkset.HTTPClientStorageOptions{
+		Client: o.Client, Ctx: ctx, HTTPTimeout: keySetTimeout, RefreshInterval: keySetRefresh, NoErrorReturnFirstHTTPReq: true, Storage: last,
+		RefreshErrorHandler: func(ctx context.Context, err error) {
+			last.failed.Store(true)
+			if o.Log != nil {
+				o.Log.WarnContext(ctx, "httpguard: the key set could not be read", "url", o.JWKS, "error", err)
 			}
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return func(token *jwt.Token) (any, error) {
-		key, err := set.Keyfunc(token)
-		if err == nil {
-			return key, nil
-		}
-		if all, _ := set.Storage().KeyReadAll(ctx); len(all) == 0 {
-			return nil, errNoKeys
-		}
+	again, err := jwkset.NewHTTPClient(jwkset.HTTPClientOptions{
+		HTTPURLs:          map[string]jwkset.Storage{o.JWKS: read},
+		RefreshUnknownKID: rate.NewLimiter(rate.Every(keySetAgain), 1), RateLimitWaitMax: keySetTimeout,
+	})
+	if err != nil {
 		return nil, err
-	}, nil
+	}
+	set, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: issuerKeys{again, last}})
+	if err != nil {
+		return nil, err
+	}
+	return set.Keyfunc, nil
+}
+
+// lastRead is the key set as it was last read, and whether it could be read since. A set without keys is none.
+type lastRead struct {
+	jwkset.Storage
+	failed atomic.Bool
+}
+
+// KeyReplaceAll implements [jwkset.Storage].
+func (l *lastRead) KeyReplaceAll(ctx context.Context, keys []jwkset.JWK) error {
+	l.failed.Store(len(keys) == 0)
+	return l.Storage.KeyReplaceAll(ctx, keys)
+}
+
+// issuerKeys are the issuer's keys. That there is no such key is said only of a set that was read to find that out.
+type issuerKeys struct {
+	jwkset.Storage // reads the set again for a key that is not in it, but not too often
+	last           *lastRead
+}
+
+// KeyRead implements [jwkset.Storage].
+func (k issuerKeys) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
+	key, err := k.Storage.KeyRead(ctx, id)
+	if err != nil && (k.last.failed.Load() || !errors.Is(err, jwkset.ErrKeyNotFound)) {
+		return key, fmt.Errorf("%w: %w", errNoKeys, err)
+	}
+	return key, err
+}
+
+// KeyReadAll implements [jwkset.Storage], for tokens that do not name their key.
+func (k issuerKeys) KeyReadAll(ctx context.Context) ([]jwkset.JWK, error) {
+	if k.last.failed.Load() {
+		_, _ = k.Storage.KeyRead(ctx, "") // reads the set again; whether it has that key does not matter
+	}
+	keys, err := k.Storage.KeyReadAll(ctx)
+	if err == nil && len(keys) == 0 {
+		return nil, errNoKeys
+	}
+	return keys, err
 }
 
 type bearer struct {

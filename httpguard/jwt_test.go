@@ -22,17 +22,39 @@ import (
 // issuer makes tokens and serves the key set that verifies them.
 type issuer struct {
 	key    *ecdsa.PrivateKey
+	kid    string // "": tokens do not name their key
 	server *httptest.Server
+	set    atomic.Pointer[[]byte]
 	down   atomic.Bool
+	reads  atomic.Pointer[func()] // called for each read of the set
 }
 
 func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	i := &issuer{}
+	i.rotate(t, "one")
+	i.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if read := i.reads.Load(); read != nil {
+			(*read)()
+		}
+		if i.down.Load() {
+			http.Error(w, "down", 503)
+			return
+		}
+		_, _ = w.Write(*i.set.Load())
+	}))
+	t.Cleanup(i.server.Close)
+	return i
+}
+
+// rotate replaces the key.
+func (i *issuer) rotate(t *testing.T, kid string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	jwk, err := jwkset.NewJWKFromKey(key.Public(), jwkset.JWKOptions{Metadata: jwkset.JWKMetadataOptions{KID: "one", ALG: jwkset.AlgES256}})
+	jwk, err := jwkset.NewJWKFromKey(key.Public(), jwkset.JWKOptions{Metadata: jwkset.JWKMetadataOptions{KID: kid, ALG: jwkset.AlgES256}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,16 +62,8 @@ func newIssuer(t *testing.T) *issuer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &issuer{key: key}
-	i.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if i.down.Load() {
-			http.Error(w, "down", 503)
-			return
-		}
-		_, _ = w.Write(set)
-	}))
-	t.Cleanup(i.server.Close)
-	return i
+	i.key, i.kid = key, kid
+	i.set.Store(&set)
 }
 
 // principal returns the principal of a key set that is kept until the test ends.
@@ -80,7 +94,9 @@ func claims(extra jwt.MapClaims) jwt.MapClaims {
 func (i *issuer) token(t *testing.T, c jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, c)
-	token.Header["kid"] = "one"
+	if i.kid != "" {
+		token.Header["kid"] = i.kid
+	}
 	signed, err := token.SignedString(i.key)
 	if err != nil {
 		t.Fatal(err)
@@ -162,6 +178,71 @@ func TestKeySetCannotBeRead(t *testing.T) {
 	w := record(h, "k1", i.token(t, claims(nil)))
 	if w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// Nor is it while a set that was read once cannot be read again, and the token names a key that is not in it.
+func TestRotatedWhileTheKeySetCannotBeRead(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	h := guarded(t, i.principal(t, httpguard.JWTOptions{}))
+	before := i.token(t, claims(nil))
+	i.down.Store(true)
+	i.rotate(t, "two")
+	for try := range 2 { // the second does not ask again so soon
+		if w := record(h, "k1", i.token(t, claims(nil))); w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") {
+			t.Errorf("try %d: %d %s", try, w.Code, w.Body)
+		}
+	}
+	if w := record(h, "k1", before); w.Code != 201 {
+		t.Errorf("a key that is known: %d %s", w.Code, w.Body)
+	}
+}
+
+// A token is not invalid because its key is being asked for on behalf of another one. One whose key is not in the set that was read
+// for it is.
+func TestTokensThatComeWithANewKeyTogether(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	h := guarded(t, i.principal(t, httpguard.JWTOptions{}))
+	i.rotate(t, "two")
+	arrived, release := make(chan struct{}), make(chan struct{})
+	read := func() { close(arrived); <-release }
+	i.reads.Store(&read)
+	token, first := i.token(t, claims(nil)), make(chan *httptest.ResponseRecorder)
+	go func() { first <- record(h, "k1", token) }()
+	<-arrived
+	if w := record(h, "k2", token); w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") {
+		t.Errorf("while the set is read: %d %s", w.Code, w.Body)
+	}
+	close(release)
+	if w := <-first; w.Code != 201 {
+		t.Errorf("for whom it was read: %d %s", w.Code, w.Body)
+	}
+	if w := record(h, "k2", token); w.Code != 201 {
+		t.Errorf("afterwards: %d %s", w.Code, w.Body)
+	}
+	i = newIssuer(t)
+	h = guarded(t, i.principal(t, httpguard.JWTOptions{}))
+	i.kid = "nobody's"
+	if w := record(h, "k3", i.token(t, claims(nil))); w.Code != 401 {
+		t.Errorf("a key that nobody has: %d %s", w.Code, w.Body)
+	}
+}
+
+// Tokens that do not name their key are no exception, and a set that could not be read at the start is read for them.
+func TestUnnamedKeys(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	i.down.Store(true)
+	i.rotate(t, "")
+	down, back := guarded(t, i.principal(t, httpguard.JWTOptions{})), guarded(t, i.principal(t, httpguard.JWTOptions{}))
+	if w := record(down, "k1", i.token(t, claims(nil))); w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") {
+		t.Errorf("down: %d %s", w.Code, w.Body)
+	}
+	i.down.Store(false)
+	if w := record(back, "k1", i.token(t, claims(nil))); w.Code != 201 {
+		t.Errorf("back: %d %s", w.Code, w.Body)
 	}
 }
 

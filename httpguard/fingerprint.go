@@ -72,7 +72,7 @@ func (f *fingerprinter) sum(r *http.Request, body []byte, w *workspace) machine.
 			how, compared = asMultipart, parts
 		}
 	}
-	w.frames = w.frames[:0].text(r.Method).text(r.URL.EscapedPath()).text(f.query(r.URL.RawQuery)).
+	w.frames = w.frames[:0].text(r.Method).text(escapedPath(r.URL)).text(f.query(r.URL.RawQuery)).
 		text(content.name).text(how).number(len(compared))
 	w.hash.Reset()
 	w.hash.Write(w.frames)
@@ -80,6 +80,15 @@ func (f *fingerprinter) sum(r *http.Request, body []byte, w *workspace) machine.
 	sum := machine.Fingerprint{Version: f.version}
 	w.hash.Sum(sum.Sum[:0])
 	return sum
+}
+
+// escapedPath returns the path, or what stands in its place in a target that net/http takes and that has none, such as x:y. That
+// never looks like a path.
+func escapedPath(u *url.URL) string {
+	if u.Opaque != "" {
+		return url.PathEscape(u.Opaque)
+	}
+	return u.EscapedPath()
 }
 
 // query returns the query without the excluded parameters, otherwise as it was sent.

@@ -57,6 +57,7 @@ func TestFingerprint(t *testing.T) {
 		"other bytes":                {a: sample{body: "x"}, b: sample{body: "y"}},
 		"other method":               {a: sample{body: "x"}, b: sample{method: "PATCH", body: "x"}},
 		"other path":                 {a: sample{target: "/a"}, b: sample{target: "/b"}},
+		"targets without a path":     {a: sample{target: "x:http://host/a"}, b: sample{target: "x:http://host/b"}},
 		"escaped slash in the path":  {a: sample{target: "/a/b"}, b: sample{target: "/a%2Fb"}},
 		"other query":                {a: sample{target: "/a?x=1"}, b: sample{target: "/a?x=2"}},
 		"path or query":              {a: sample{target: "/a?b"}, b: sample{target: "/a%3Fb"}},

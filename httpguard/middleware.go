@@ -165,7 +165,7 @@ func MethodHostAndPath(host string) func(*http.Request) string {
 }
 
 func methodHostAndPath(r *http.Request, host string) string {
-	name := r.Method + " " + host + r.URL.EscapedPath()
+	name := r.Method + " " + host + escapedPath(r.URL)
 	if len(name) <= machine.MaxOperationName {
 		return name
 	}

@@ -66,6 +66,34 @@ func TestHostWithAPort(t *testing.T) {
 	}
 }
 
+// A target without a path would be sent to the upstream as another one than was routed and compared: it is no request.
+func TestTargetsWithoutAPath(t *testing.T) {
+	t.Parallel()
+	up, count := serving(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "made "+r.URL.Path) })
+	required := route(t, "/orders")
+	required.Options.Required = true
+	f := newFront(t, memstore.New(nil), guarding(t, up, required, route(t, "/")))
+	for _, target := range []string{"x:http://a/orders", "x:http://a/refunds", "x:orders"} {
+		c, err := net.Dial("tcp", f.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nIdempotency-Key: k\r\n\r\n", target)
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if response.Body.Close(); response.StatusCode != http.StatusBadRequest || err != nil {
+			t.Errorf("%s: %d %q %q %v", target, response.StatusCode, body, response.Header.Get(httpguard.HeaderReplayed), err)
+		}
+	}
+	if n := count.Load(); n != 0 {
+		t.Errorf("the upstream got %d requests, want none", n)
+	}
+}
+
 // Of a request that has no effect it is not said that it may have had one.
 func TestHarmlessRequestsWithoutAnswer(t *testing.T) {
 	t.Parallel()

@@ -86,6 +86,11 @@ func (p *Proxy) settings(s Settings) Settings {
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.metrics.enter(r.Context())
 	defer p.metrics.leave(r.Context())
+	if r.URL.Opaque != "" {
+		// It has no route, and the part of it that would be sent could be the target of one.
+		http.Error(w, "400 Bad Request: the target is neither a path nor a URL with a host", http.StatusBadRequest)
+		return
+	}
 	if !r.ProtoAtLeast(1, 1) {
 		w = final{w}
 	}

@@ -72,6 +72,7 @@ func (c *recorder) send(recorded bool) {
 	if !recorded {
 		header.Set(HeaderRecorded, "false")
 	}
+	c.tell()
 	c.options.leaveUntyped(header)
 	body := c.body.Bytes()
 	if c.declared < 0 && !c.bodyless && bodyAllowed(c.status) && !c.trails() {

@@ -17,19 +17,37 @@ const (
 	// HeaderRecorded is "false" on a first answer that the store has not confirmed to have recorded.
 	HeaderRecorded = "Reprise-Recorded"
 	// HeaderNoEffect is how an upstream says what its answer means for the key: "true" is [NoEffect], "false" is [Unknown]. A
-	// guard says it of what it refuses, to a guard in front of it.
+	// guard says it of what it refuses and of what its handler has reported, to a guard in front of it.
 	HeaderNoEffect = "Reprise-No-Effect"
 )
 
 // effectSaid returns the verdict of an upstream's header, zero if there is none.
 func effectSaid(header http.Header) Verdict {
-	switch header.Get(HeaderNoEffect) {
-	case "true":
+	switch effect(header.Get(HeaderNoEffect)) {
+	case undone:
 		return NoEffect
-	case "false":
+	case unknown:
 		return Unknown
 	}
 	return 0
+}
+
+// effect is what the header says of a verdict.
+func (v Verdict) effect() effect {
+	switch v {
+	case NoEffect:
+		return undone
+	case Unknown:
+		return unknown
+	}
+	return lastWord
+}
+
+// tell says to a guard in front what the handler has reported: it goes by the status otherwise.
+func (c *recorder) tell() {
+	if said := c.reported.effect(); said != lastWord {
+		c.out.Header().Set(HeaderNoEffect, string(said))
+	}
 }
 
 // NeverReplayed reports whether a header, by its canonical name, is never recorded: it is for the first caller's eyes, about one

@@ -32,9 +32,10 @@ type recorder struct {
 	declared int64 // Content-Length as the handler set it; -1: not
 	written  int64
 	body     *bytes.Buffer
-	bodyless bool // the answer to a HEAD request
-	passed   bool // something has left, or the connection is not ours
-	reported Verdict
+	bodyless bool    // the answer to a HEAD request
+	passed   bool    // something has left, or the connection is not ours
+	said     Verdict // by the upstream, in its answer
+	reported Verdict // by the handler, which has the last word
 	why      string
 }
 
@@ -99,9 +100,7 @@ func (c *recorder) freeze(status int) {
 		}
 	}
 	if c.options.Upstream {
-		if verdict := effectSaid(header); verdict != 0 && c.reported == 0 {
-			c.reported, c.why = verdict, HeaderNoEffect+": "+header.Get(HeaderNoEffect)
-		}
+		c.said = effectSaid(header)
 		// What another guard behind this one says of its own record would be taken for this one's.
 		for _, name := range ownHeaders {
 			header.Del(name)
@@ -160,8 +159,11 @@ func (c *recorder) report(verdict Verdict, why string) {
 
 // verdict returns what the answer means, and why.
 func (c *recorder) verdict() (Verdict, string) {
-	if c.reported != 0 {
+	switch {
+	case c.reported != 0:
 		return c.reported, c.why
+	case c.said != 0:
+		return c.said, HeaderNoEffect + ": " + string(c.said.effect())
 	}
 	return c.rules.of(c.status), ""
 }

@@ -23,6 +23,7 @@ func (c *recorder) leave(status int) error {
 	if !recorded {
 		c.out.Header().Set(HeaderRecorded, "false")
 	}
+	c.tell()
 	c.options.leaveUntyped(c.out.Header())
 	c.out.WriteHeader(status)
 	_, err = c.out.Write(c.body.Bytes())

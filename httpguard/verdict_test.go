@@ -99,11 +99,12 @@ func TestHandlerReports(t *testing.T) {
 		verdict httpguard.Verdict
 		status  int
 		again   int
+		told    string // to a guard in front
 	}{
-		"a 200 without effect": {httpguard.NoEffect, 200, 201},
-		"a 200 that is open":   {httpguard.Unknown, 200, 409},
-		"a 502 not sent":       {httpguard.NoEffect, 502, 201},
-		"a 504 that is final":  {httpguard.Final, 504, 504},
+		"a 200 without effect": {httpguard.NoEffect, 200, 201, "true"},
+		"a 200 that is open":   {httpguard.Unknown, 200, 409, "false"},
+		"a 502 not sent":       {httpguard.NoEffect, 502, 201, "true"},
+		"a 504 that is final":  {httpguard.Final, 504, 504, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +121,9 @@ func TestHandlerReports(t *testing.T) {
 			first, again := s.post("k1"), s.post("k1")
 			if first.status != c.status || again.status != c.again {
 				t.Errorf("%d, then %d; want %d, then %d", first.status, again.status, c.status, c.again)
+			}
+			if told := first.header.Get(httpguard.HeaderNoEffect); told != c.told {
+				t.Errorf("a guard in front is told %q, want %q", told, c.told)
 			}
 		})
 	}

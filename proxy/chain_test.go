@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"testing"
@@ -66,5 +67,41 @@ func TestUnknownBehindIsUnknownInFront(t *testing.T) {
 	}
 	if n := count.Load(); n != 1 {
 		t.Errorf("the service got %d requests, want 1", n)
+	}
+}
+
+// A proxy behind that had no answer from its upstream says to the one in front what that means for the key, whatever its status.
+func TestNoAnswerBehindAProxy(t *testing.T) {
+	t.Parallel()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	silent := newRawServer(t, func(net.Conn, int, *http.Request) bool { return false })
+	for name, c := range map[string]struct {
+		upstream *url.URL
+		status   int // of its problem
+		problems []string
+	}{
+		"nobody there": {&url.URL{Scheme: "http", Host: gone.Addr().String()}, 502, []string{httpguard.ProblemUpstreamUnreachable, httpguard.ProblemUpstreamUnreachable}},
+		"no answer":    {silent.url(), 500, []string{httpguard.ProblemUpstreamNoAnswer, httpguard.ProblemOutcomeUnknown}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			behind := route(t, "/")
+			behind.Options.Statuses = map[string]int{c.problems[0]: c.status}
+			inner := newFront(t, memstore.New(nil), guarding(t, c.upstream, behind))
+			to, err := url.Parse(inner.server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			outer, key := newFront(t, memstore.New(nil), guarding(t, to)), freshKey()
+			for try, want := range c.problems {
+				if g := outer.post(t, "/orders", key, "x"); g.problem() != want || g.replayed() || try == 0 && g.status != c.status {
+					t.Errorf("try %d: %+v", try, g)
+				}
+			}
+		})
 	}
 }

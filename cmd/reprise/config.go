@@ -28,28 +28,36 @@ func newConfigCheckCommand(p process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say what is wrong with a configuration, or how it will be used",
-		Long:  "Reads the configuration as `reprise proxy` does with the same flags and variables, and the files that it names.\nNothing is started, and the store is not touched.",
+		Long:  "Reads the configuration as `reprise proxy` does with the same flags and variables, and the files that it names, the secret among them.\nNothing is started, and the store is not touched.",
 		Args:  noArguments,
 	}
 	flags := addConfigFlags(cmd, p)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd, flags) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd, p, flags) }
 	return cmd
 }
 
 // checkConfig does all that a start does before it opens the store.
-func checkConfig(cmd *cobra.Command, flags *configFlags) error {
+func checkConfig(cmd *cobra.Command, p process, flags *configFlags) error {
 	c, err := flags.load()
 	if err != nil {
 		return err
 	}
-	p, previous, err := parsePlaces(c.Store)
+	at, previous, err := parsePlaces(c.Store)
 	if err != nil {
 		return err
 	}
-	if err := rehearse(cmd.Context(), &settingsMaker{log: newLogger(cmd.ErrOrStderr(), c.Log)}, c); err != nil {
+	log := newLogger(cmd.ErrOrStderr(), c.Log)
+	if err := rehearse(cmd.Context(), &settingsMaker{log: log}, c); err != nil {
 		return usageError{err}
 	}
-	return describe(cmd.OutOrStdout(), c, withPrevious(p, previous))
+	secret, err := newSecretSource(firstOf(previous, at), c.SecretFile, variable(p.Environ, secretVariable))
+	if err == nil {
+		err = secret.check(log)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	return describe(cmd.OutOrStdout(), c, withPrevious(at, previous))
 }
 
 // rehearse builds everything but the store, and a proxy that is thrown away.

@@ -17,6 +17,9 @@ const (
 	secretFileVariable = "REPRISE_SECRET_FILE"
 )
 
+// makeSecret is how a person makes a secret file.
+const makeSecret = `(umask 077; echo "1 $(openssl rand -base64 32)" >reprise.secret)`
+
 // secretSource is where the secret of a place is from: the first of file, variable and what the class of
 // the place has.
 type secretSource struct {
@@ -37,7 +40,7 @@ func newSecretSource(p *place, file, value string) (secretSource, error) {
 		return s, err
 	case given == nil && p.class == onServer:
 		return s, usageError{fmt.Errorf("no secret; one is needed for %v, the same for every process that uses it: --secret-file FILE, or %s\n"+
-			`make one, once, with: (umask 077; echo "1 $(openssl rand -base64 32)" >reprise.secret)   or: export %s="$(openssl rand -base64 32)"`, p, secretVariable, secretVariable)}
+			`make one, once, with: %s   or: export %s="$(openssl rand -base64 32)"`, p, secretVariable, makeSecret, secretVariable)}
 	}
 	return s, nil
 }
@@ -101,10 +104,17 @@ func (p *place) remedies() string {
 func (s secretSource) given(log *slog.Logger) (*reprise.Secrets, error) {
 	switch {
 	case s.file != "":
-		return readSecretFile(s.file, func(mode fs.FileMode) error {
+		secrets, err := readSecretFile(s.file, func(mode fs.FileMode) error {
 			log.Warn("others on this machine can read the secret file; chmod 600 it unless that is meant", "file", s.file, "mode", mode.String())
 			return nil
 		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%w\nPut the file there under which the store was made, or name it: --secret-file. Only for a store that is still to be made, make one with: %s", err, makeSecret)
+		case err != nil:
+			return nil, fmt.Errorf("%w\nUnder another secret every recorded key looks new, and retries run again: put back the file under which the store was made", err)
+		}
+		return secrets, nil
 	case s.variable == "":
 		return nil, nil
 	case len(s.variable) < reprise.MinSecret:
@@ -127,9 +137,23 @@ func (s secretSource) read(ctx context.Context, opened *openedStore, log *slog.L
 			return nil, err
 		}
 	}
+	return readOwn(beside)
+}
+
+// readOwn reads a secret file that the program made.
+func readOwn(beside string) (*reprise.Secrets, error) {
 	return readSecretFile(beside, func(fs.FileMode) error {
 		return fmt.Errorf("others on this machine can read %s, and could test guesses of keys: chmod 600 %s", beside, beside)
 	})
+}
+
+// check finds what read would refuse, as far as that can be seen without the store.
+func (s secretSource) check(log *slog.Logger) error {
+	given, err := s.given(log)
+	if beside := s.beside(); err == nil && given == nil && beside != "" && exists(beside) {
+		_, err = readOwn(beside)
+	}
+	return err
 }
 
 // make writes a new secret beside a database that holds nothing made under another.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -209,6 +210,63 @@ func TestSecretVariable(t *testing.T) {
 	}
 	if exists(filepath.Join(dir, "reprise.db.secret")) {
 		t.Error("a second secret was made")
+	}
+}
+
+// A check finds what is wrong with the secret that the configuration names, says what to do, and changes nothing.
+func TestConfigCheckReadsTheSecret(t *testing.T) {
+	t.Parallel()
+	const whole = "1 MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n"
+	server := []string{"--store", "postgres://h/d"}
+	named := []string{"--secret-file", "PATH.key"}
+	for name, test := range map[string]struct {
+		file, text string // what is written, unless the text is empty
+		environ    []string
+		args       []string
+		want       []string // of the refusal; none: it is no mistake
+	}{
+		"missing":            {"", "", nil, named, []string{"the secret cannot be read", "PATH.key", "make one with: (umask 077;"}},
+		"empty":              {"PATH.key", "\n", nil, named, []string{"PATH.key: ", "no secret: at least one version is needed", "put back the file"}},
+		"malformed":          {"PATH.key", "1 hunter2\n", nil, named, []string{"PATH.key: ", "line 1: the secret is not base64", "put back the file"}},
+		"too short":          {"PATH.key", "1 AAAA\n", nil, named, []string{"at least 32 random bytes are needed"}},
+		"for a server":       {"PATH.key", "1 AAAA\n", nil, append(named, server...), []string{"at least 32 random bytes are needed"}},
+		"none for a server":  {"", "", nil, server, []string{"no secret; one is needed for postgres://h/d", "make one, once, with: (umask 077;"}},
+		"short variable":     {"", "", []string{"REPRISE_SECRET=hunter2"}, nil, []string{"REPRISE_SECRET has 7 characters"}},
+		"two":                {"PATH.key", whole, []string{"REPRISE_SECRET=0123456789abcdef0123456789abcdef"}, named, []string{"there are two secrets"}},
+		"beside, malformed":  {"PATH.secret", "1 hunter2\n", nil, nil, []string{"PATH.secret: ", "line 1: the secret is not base64"}},
+		"whole":              {"PATH.key", whole, nil, named, nil},
+		"whole for a server": {"PATH.key", whole, nil, append(named, server...), nil},
+		"whole beside":       {"PATH.secret", whole, nil, nil, nil},
+		"none yet":           {"", "", nil, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "r.db")
+			fill := strings.NewReplacer("PATH", path)
+			if test.text != "" {
+				writeFile(t, fill.Replace(test.file), test.text)
+			}
+			before := files(t, filepath.Dir(path))
+			args := []string{"config", "check", "--upstream", "http://x", "--principal", "none", "--store", "sqlite:" + path}
+			for _, a := range test.args {
+				args = append(args, fill.Replace(a))
+			}
+			c := callIn(t, test.environ, "", args...)
+			if wrong := len(test.want) > 0; wrong != (c.code == exitUsage) || !wrong && c.code != exitDone {
+				t.Errorf("%+v", c)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(c.err, fill.Replace(want)) {
+					t.Errorf("want %q in:\n%s", fill.Replace(want), c.err)
+				}
+			}
+			if strings.Contains(c.out+c.err, "hunter2") {
+				t.Errorf("a secret was printed: %+v", c)
+			}
+			if after := files(t, filepath.Dir(path)); !maps.Equal(before, after) {
+				t.Errorf("files were %v and are %v", before, after)
+			}
+		})
 	}
 }
 

@@ -3,7 +3,6 @@ package httpguard
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
@@ -43,7 +42,7 @@ func newFingerprinter(exclude []string) (*fingerprinter, error) {
 			f.fields = &pointers{}
 		}
 		if err := f.fields.add(e); err != nil {
-			return nil, fmt.Errorf("httpguard: Exclude: %w", err)
+			return nil, err
 		}
 	}
 	sum := sha256.Sum256(config)

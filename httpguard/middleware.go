@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"net/http"
 	"slices"
@@ -43,7 +44,7 @@ func New(g *reprise.Guard, o Options) (*Middleware, error) {
 	for _, exclude := range append([][]string{o.Exclude}, o.ExcludedBefore...) {
 		f, err := newFingerprinter(exclude)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("httpguard: Exclude: %w", err)
 		}
 		m.fingerprints = append(m.fingerprints, f)
 	}

@@ -63,6 +63,17 @@ type Options struct {
 // ownHeaders are those of this package's own, which cannot be the key's.
 var ownHeaders = [...]string{HeaderReplayed, HeaderStoredAt, HeaderRecorded, HeaderNoEffect}
 
+// OwnHeader reports whether a header has a meaning of this package's own, so that a key cannot be in it.
+func OwnHeader(name string) bool {
+	return slices.Contains(ownHeaders[:], http.CanonicalHeaderKey(name))
+}
+
+// CheckExclude reports what is wrong with a value of [Options.Exclude], or nil.
+func CheckExclude(exclude []string) error {
+	_, err := newFingerprinter(exclude)
+	return err
+}
+
 // withDefaults fills in what is zero.
 func (o Options) withDefaults(p reprise.Policy) Options {
 	if o.Operation == nil {
@@ -97,7 +108,7 @@ func (o Options) check(p reprise.Policy) error {
 		return fmt.Errorf("httpguard: Options.Header %q is not a header name", o.Header)
 	case TakenOut(o.Header):
 		return fmt.Errorf("httpguard: Options.Header %q is taken out of requests before handlers see them: choose another name", o.Header)
-	case slices.Contains(ownHeaders[:], o.Header):
+	case OwnHeader(o.Header):
 		return fmt.Errorf("httpguard: Options.Header %q has a meaning of its own: choose another name", o.Header)
 	case o.MaxBody < 0 || o.MaxKept < 0:
 		return fmt.Errorf("httpguard: MaxBody and MaxKept cannot be negative")

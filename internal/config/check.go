@@ -109,6 +109,9 @@ func checkIdentity(l *loader, c *Config, r placedRoute) {
 		}
 	}
 	checkHeaderName(l, r, "header", r.Header)
+	if httpguard.OwnHeader(r.Header) {
+		l.refuse(r.place("header"), "header", "%q has a meaning of its own; choose another", r.Header)
+	}
 	if r.Operation != "" && !machine.ValidOperationName(r.Operation) {
 		l.refuse(r.place("operation"), "operation", "%.64q cannot be a name: it is longer than %d bytes, or not plain text without control characters", r.Operation, machine.MaxOperationName)
 	}

@@ -46,7 +46,7 @@ func routeRequestKeys() []entry[Route] {
 			setPrincipal},
 		{Key{Name: "exclude", Type: "list", Default: "[]", Route: true,
 			Doc: "What may differ between a request and its retry: fields of JSON bodies as JSON pointers (/meta/sentAt) and query parameters (?ts)."},
-			func(r *Route, v value) (err error) { r.Exclude, err = v.list(); return err }},
+			setExclude},
 		{Key{Name: "excluded-before", Type: "list of lists", Default: "[]", Route: true,
 			Doc: "Earlier values of `exclude`, under which live records were made. Without them a retry across the change gets answer-incompatible."},
 			setExcludedBefore},
@@ -176,6 +176,13 @@ func setPrincipal(r *Route, v value) error {
 	return nil
 }
 
+func setExclude(r *Route, v value) (err error) {
+	if r.Exclude, err = v.list(); err != nil {
+		return err
+	}
+	return httpguard.CheckExclude(r.Exclude)
+}
+
 func setExcludedBefore(r *Route, v value) error {
 	if v.form == formText && v.text == "" {
 		return nil
@@ -186,6 +193,9 @@ func setExcludedBefore(r *Route, v value) error {
 	r.ExcludedBefore = nil
 	for _, item := range v.items {
 		list, err := item.list()
+		if err == nil {
+			err = httpguard.CheckExclude(list)
+		}
 		if err != nil {
 			return err
 		}

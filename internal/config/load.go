@@ -25,8 +25,10 @@ func Load(from Sources) (*Config, error) {
 	config := &Config{}
 	places := assign(l, config, globalKeys(), l.values, nil)
 	routes := l.routes()
-	checkConfig(l, config, places)
-	checkRoutes(l, config, routes)
+	if !l.unread {
+		checkConfig(l, config, places)
+		checkRoutes(l, config, routes)
+	}
 	for _, r := range routes {
 		config.Routes = append(config.Routes, r.Route)
 	}
@@ -45,12 +47,20 @@ func (l *loader) readAbove(from Sources) {
 	}
 }
 
-// found returns the mistakes as an error, in the order of their places.
+// found returns the mistakes as an error, in the order of their places. That a file cannot be read comes first.
 func (l *loader) found() error {
 	if len(l.mistakes) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(l.mistakes, func(a, b Mistake) int {
+		if l.unread && a.At.Source != b.At.Source {
+			if a.At.Source == l.file {
+				return -1
+			}
+			if b.At.Source == l.file {
+				return 1
+			}
+		}
 		if c := strings.Compare(a.At.Source, b.At.Source); c != 0 {
 			return c
 		}
@@ -66,6 +76,7 @@ type loader struct {
 	values   map[string]value // of all keys, by name
 	inRoutes []value
 	mistakes Mistakes
+	unread   bool // the file is not YAML, so that nobody knows which keys it has: what there is between keys is not looked at
 }
 
 func (l *loader) refuse(at Place, key, format string, args ...any) {
@@ -88,9 +99,7 @@ func (l *loader) readFile(from Sources) {
 	if from.File == "" {
 		return
 	}
-	top, mistakes := parseYAML(from.File, from.YAML)
-	l.mistakes = append(l.mistakes, mistakes...)
-	for _, p := range top.pairs {
+	for _, p := range l.parse(from) {
 		switch p.name {
 		case routesKey:
 			if p.value.form != formList && p.value.form != formNothing {
@@ -108,6 +117,14 @@ func (l *loader) readFile(from Sources) {
 			l.take(p, "", func(k Key) bool { return !k.Route }, "")
 		}
 	}
+}
+
+// parse returns what is at the top of the file.
+func (l *loader) parse(from Sources) []pair {
+	top, mistakes := parseYAML(from.File, from.YAML)
+	l.mistakes = append(l.mistakes, mistakes...)
+	l.unread = top.form != formPairs
+	return top.pairs
 }
 
 // take puts the value of a key, or of the keys below it.

@@ -35,9 +35,7 @@ func MeterKeys() []Key {
 func LoadMeter(from Sources, needed ...string) (*Meter, error) {
 	l := &loader{keys: MeterKeys(), file: from.File}
 	if from.File != "" {
-		top, mistakes := parseYAML(from.File, from.YAML)
-		l.mistakes = append(l.mistakes, mistakes...)
-		for _, p := range top.pairs {
+		for _, p := range l.parse(from) {
 			l.take(p, "", func(Key) bool { return true }, "meter")
 		}
 	}
@@ -45,11 +43,13 @@ func LoadMeter(from Sources, needed ...string) (*Meter, error) {
 	config := &Meter{}
 	places := assign(l, config, meterKeys(), l.values, nil)
 	for _, k := range l.keys {
-		if _, given := l.values[k.Name]; !given && slices.Contains(needed, k.Name) {
+		if _, given := l.values[k.Name]; !given && !l.unread && slices.Contains(needed, k.Name) {
 			l.refuse(Place{Source: from.File}, "", "no %s; say it with --%s, %s, or `%s:` in the file", k.Name, k.FlagName(), k.Variable(), k.Name)
 		}
 	}
-	checkMeter(l, config, places)
+	if !l.unread {
+		checkMeter(l, config, places)
+	}
 	if err := l.found(); err != nil {
 		return nil, err
 	}

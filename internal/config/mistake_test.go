@@ -38,6 +38,10 @@ func TestMistakes(t *testing.T) {
 		"no header name":           {orders + "  principal: header:X User\n", []string{`f.yaml:3: principal: "X User" is not the name of a header`}},
 		"operation with a tab":     {orders + "  operation: \"make\\torder\"\n", []string{`f.yaml:3: operation: "make\torder" cannot be a name`}},
 		"operation too long":       {orders + "  operation: " + strings.Repeat("o", 257) + "\n", []string{"f.yaml:3: operation:", "longer than 256 bytes"}},
+		"header of the guard":      {orders + "  header: reprise-recorded\n", []string{`f.yaml:3: header: "reprise-recorded" has a meaning of its own`}},
+		"no pointer":               {orders + "  exclude: [/a, meta/x]\n", []string{`f.yaml:3: exclude: "meta/x" is neither a JSON pointer such as /meta/sentAt nor a query parameter such as ?ts`}},
+		"no pointer for all":       {"defaults:\n  exclude: ['?']\n" + orders, []string{`f.yaml:2: exclude: "?" is neither`}},
+		"no pointer before":        {orders + "  excluded-before: [[/a], [/~]]\n", []string{`f.yaml:3: excluded-before: "/~" is not a JSON pointer: ~ is written ~0`}},
 		"header that is taken out": {orders + "  header: host\n", []string{`f.yaml:3: header: "host" is taken out`}},
 		"principal taken out":      {orders + "  principal: header:Transfer-Encoding\n", []string{`f.yaml:3: principal: "Transfer-Encoding" is taken out`}},
 		"lease too short":          {orders + "  lease: 3s\n", []string{"f.yaml:3: lease: 3s is below three times command-timeout (2s)", "write 6s or more"}},
@@ -60,7 +64,10 @@ func TestMistakes(t *testing.T) {
 		"TLS to http":              {"upstream: http://x\nupstream-tls:\n  ca: c\n", []string{"f.yaml:1: upstream: is http, and upstream-tls is set"}},
 		"admin for all":            {"admin-listen: :9090\n", []string{"write 127.0.0.1:9090 for this machine only, or 0.0.0.0:9090"}},
 		"duplicates":               {orders + "  duplicates: wait\n", []string{"write refuse, or wait 10s"}},
-		"not YAML":                 {"a: b\nc: [\n", []string{"f.yaml:", "not YAML"}},
+		"not YAML":                 {"a: b\nc: [\n", []string{"f.yaml:2: not YAML"}},
+		"indented too little":      {"a: b\nc:\n  - d: x\n e: f\ng: h\n", []string{"f.yaml:4: not YAML"}},
+		"quote that does not end":  {"a: b\nc: d\ne: \"x\n", []string{"f.yaml:3: not YAML"}},
+		"two colons":               {"a: b\nc: d: e\nf: g\n", []string{"f.yaml:2: not YAML"}},
 		"too large":                {strings.Repeat("#\n", 1<<20), []string{"f.yaml:1: 2097152 bytes"}},
 		"not a mapping":            {"- a\n", []string{"f.yaml:1: the configuration is not a mapping"}},
 		"two documents":            {"listen: 127.0.0.1:1\n---\nlisten: 127.0.0.1:2\n", []string{"a second document begins here"}},
@@ -84,6 +91,36 @@ func TestMistakes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// That a file is not YAML comes before all else, and nothing is said that follows from it.
+func TestNotYAMLComesFirst(t *testing.T) {
+	t.Parallel()
+	from := Sources{
+		File: "f.yaml", YAML: []byte("lissten: x\nroutes:\n- path: /a\n foo: [\n"),
+		Environ: []string{"REPRISE_DRAIN_TIMEOUT=soon", "REPRISE_METER_BATCH=many", "REPRISE_TLS_CERT=c"}, Flags: map[string]string{"log.level": "x"},
+	}
+	for _, test := range []struct {
+		load func() error
+		want []string
+	}{
+		{func() error { _, err := Load(from); return err }, []string{"f.yaml:4: not YAML: ", "--log-level: ", "REPRISE_DRAIN_TIMEOUT: "}},
+		{func() error { _, err := LoadMeter(from, "redis"); return err }, []string{"f.yaml:4: not YAML: ", "--log-level: ", "REPRISE_METER_BATCH: "}},
+	} {
+		err := test.load()
+		if err == nil {
+			t.Fatal("no mistake was found")
+		}
+		got := strings.Split(err.Error(), "\n")
+		if len(got) != len(test.want) {
+			t.Fatalf("got:\n%v\nwant %d lines", err, len(test.want))
+		}
+		for i, want := range test.want {
+			if !strings.HasPrefix(got[i], want) {
+				t.Errorf("line %d is %q, want %s", i+1, got[i], want)
+			}
+		}
 	}
 }
 

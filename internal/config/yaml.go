@@ -31,12 +31,12 @@ func parseYAML(file string, data []byte) (value, Mistakes) {
 	case errors.Is(err, io.EOF):
 		return value{at: at, form: formPairs}, nil
 	case err != nil:
-		return value{}, Mistakes{syntaxMistake(at, err)}
+		return value{}, Mistakes{syntaxMistake(at, data, err)}
 	}
 	if err := decoder.Decode(&second); err == nil {
 		return value{}, Mistakes{{At: Place{file, second.Line}, Text: "a second document begins here; the configuration is one"}}
 	} else if !errors.Is(err, io.EOF) {
-		return value{}, Mistakes{syntaxMistake(at, err)}
+		return value{}, Mistakes{syntaxMistake(at, data, err)}
 	}
 	var mistakes Mistakes
 	top := convert(file, document.Content[0], 0, &mistakes)
@@ -50,12 +50,18 @@ func parseYAML(file string, data []byte) (value, Mistakes) {
 	return top, mistakes
 }
 
+// early are errors of the reader for which it counts lines from 0.
+var early = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or )`)
+
 // syntaxMistake takes the line out of the reader's error.
-func syntaxMistake(at Place, err error) Mistake {
+func syntaxMistake(at Place, data []byte, err error) Mistake {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if found := regexp.MustCompile(`^(?s:(?:.*\n\s*)?)line (\d+): (.*)`).FindStringSubmatch(message); found != nil {
 		at.Line, _ = strconv.Atoi(found[1])
 		message = found[2]
+		if early.MatchString(message) {
+			at.Line = min(at.Line+1, bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n"))+1)
+		}
 	}
 	return Mistake{At: at, Text: "not YAML: " + message}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ func newRestoreCommand(p process) *cobra.Command {
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&r.file, "config", variable(p.Environ, meterConfigVariable), "the meter's configuration `file` (also "+meterConfigVariable+")")
-	flags.StringVar(&r.redis, "redis", "", "the `DSN` of the Redis to restore (also REPRISE_METER_REDIS, or redis in the file)")
+	flags.StringVar(&r.redis, "redis", "", "the `DSN` of the Redis to restore (also REPRISE_METER_REDIS, or redis in the file); status, pause and resume need none")
 	flags.StringVar(&r.ledger, "ledger", "", "the `DSN` of the SQL to restore from (also REPRISE_METER_LEDGER, or ledger in the file)")
 	flags.StringVar(&r.plan, "plan", planName, "what is restored: meter")
 	flags.StringVar(&r.who, "who", variable(p.Environ, "USER"), "who does it: it is kept")
@@ -88,11 +89,11 @@ type restorePlace struct {
 
 // open opens the databases. For a command that changes something the tables of restores are made if they are missing: three in the
 // morning is no time for another command. One that only looks has no sessions then.
-func (r *restoring) open(ctx context.Context, changes bool) (_ *restorePlace, err error) {
+func (r *restoring) open(ctx context.Context, changes bool, needed []string) (_ *restorePlace, err error) {
 	if r.plan != planName {
 		return nil, usageError{fmt.Errorf("there is no plan %q; the one that there is restores the meter: --plan meter", r.plan)}
 	}
-	c, err := r.load()
+	c, err := r.load(needed)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +101,10 @@ func (r *restoring) open(ctx context.Context, changes bool) (_ *restorePlace, er
 	if at.calendar, err = meter.NewCalendar(c.Zone, int(c.Anchor)); err != nil {
 		return nil, usageError{err}
 	}
-	if _, err := redisstore.ParseDSN(c.Redis); err != nil {
-		return nil, usageError{err}
+	if slices.Contains(needed, keyRedis) {
+		if _, err := redisstore.ParseDSN(c.Redis); err != nil {
+			return nil, usageError{err}
+		}
 	}
 	at.log = newLogger(r.Err, c.Log)
 	if at.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
@@ -127,9 +130,9 @@ func (r *restoring) open(ctx context.Context, changes bool) (_ *restorePlace, er
 	return at, nil
 }
 
-func (r *restoring) load() (*config.Meter, error) {
+func (r *restoring) load(needed []string) (*config.Meter, error) {
 	from := config.Sources{File: r.file, Environ: r.Environ, Flags: map[string]string{}}
-	for name, value := range map[string]string{"redis": r.redis, "ledger": r.ledger} {
+	for name, value := range map[string]string{keyRedis: r.redis, keyLedger: r.ledger} {
 		if value != "" {
 			from.Flags[name] = value
 		}
@@ -141,7 +144,7 @@ func (r *restoring) load() (*config.Meter, error) {
 		}
 		from.YAML = data
 	}
-	c, err := config.LoadMeter(from, "redis", "ledger")
+	c, err := config.LoadMeter(from, needed...)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -181,18 +184,29 @@ func (r *restoring) reason() string {
 
 // on opens what a command that changes something needs, and closes it afterwards.
 func (r *restoring) on(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
-	return r.with(true, work)
+	return r.with(true, work, keyRedis, keyLedger)
 }
 
 // looking is the same for a command that changes nothing, in neither database.
 func (r *restoring) looking(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
-	return r.with(false, work)
+	return r.with(false, work, keyRedis, keyLedger)
 }
 
-func (r *restoring) with(changes bool, work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
+// onSQL is on for a command that has nothing to do with Redis: it must work where nobody knows which Redis there will be.
+func (r *restoring) onSQL(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
+	return r.with(true, work, keyLedger)
+}
+
+// lookingAtSQL is looking for such a command.
+func (r *restoring) lookingAtSQL(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, []string) error {
+	return r.with(false, work, keyLedger)
+}
+
+// with opens what a command needs, by the keys that must have a value.
+func (r *restoring) with(changes bool, work func(cmd *cobra.Command, at *restorePlace) error, needed ...string) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		collectLess()
-		at, err := r.open(cmd.Context(), changes)
+		at, err := r.open(cmd.Context(), changes, needed)
 		if err != nil {
 			return err
 		}

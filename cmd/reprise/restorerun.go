@@ -34,7 +34,13 @@ func newRestoreStartCommand(r *restoring) *cobra.Command {
 		Long: "Closes the gate, begins a new generation, writes all of Redis from SQL phase by phase, verifies all of it, and opens the gate.\n" +
 			"The same command goes on with one that stopped. It ends when the restore does; Ctrl-C ends it too, and leaves the restore where it is.",
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, args []string) error { return r.with(!s.dryRun, s.run)(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			open := r.on
+			if s.dryRun {
+				open = r.looking
+			}
+			return open(s.run)(cmd, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&s.failedAt, "failure-time", "", "when Redis lost its data, as 2026-03-01T03:00:00Z; without it, now")
@@ -184,21 +190,22 @@ func printEvents(out io.Writer, o outcome) {
 }
 
 func newRestorePauseCommand(r *restoring) *cobra.Command {
-	return newRestoreSwitch(r, "pause", "Keep the restore from going on; what is under way ends", (*restore.Runner).Pause)
+	return newRestoreSwitch(r, r.onSQL, "pause", "Keep the restore from going on; what is under way ends", (*restore.Runner).Pause)
 }
 
 func newRestoreResumeCommand(r *restoring) *cobra.Command {
-	return newRestoreSwitch(r, "resume", "Let it go on", (*restore.Runner).Resume)
+	return newRestoreSwitch(r, r.onSQL, "resume", "Let it go on", (*restore.Runner).Resume)
 }
 
+// newRestoreCancelCommand needs Redis too: late writes are shut out there.
 func newRestoreCancelCommand(r *restoring) *cobra.Command {
-	return newRestoreSwitch(r, "cancel", "End it without completing it; the gate stays closed", (*restore.Runner).Cancel)
+	return newRestoreSwitch(r, r.on, "cancel", "End it without completing it; the gate stays closed", (*restore.Runner).Cancel)
 }
 
-func newRestoreSwitch(r *restoring, name, short string, do func(*restore.Runner, context.Context, string, string) error) *cobra.Command {
+func newRestoreSwitch(r *restoring, open func(func(*cobra.Command, *restorePlace) error) func(*cobra.Command, []string) error, name, short string, do func(*restore.Runner, context.Context, string, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: noArguments,
-		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
+		RunE: open(func(cmd *cobra.Command, at *restorePlace) error {
 			plan := at.newPlan(r)
 			defer plan.Close()
 			return do(at.runner(plan, processName(), 1), cmd.Context(), r.name(), r.reason())

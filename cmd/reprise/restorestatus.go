@@ -20,7 +20,7 @@ func newRestoreStatusCommand(r *restoring) *cobra.Command {
 		Use:   "status",
 		Short: "How far the restore is, and when traffic may flow",
 		Args:  noArguments,
-		RunE: r.looking(func(cmd *cobra.Command, at *restorePlace) error {
+		RunE: r.lookingAtSQL(func(cmd *cobra.Command, at *restorePlace) error {
 			last, err := at.session(cmd.Context(), nil)
 			if err != nil {
 				return fmt.Errorf("%w: begin one with `reprise restore start`", err)

@@ -185,6 +185,14 @@ func TestRestoreCommands(t *testing.T) {
 	call(0, "certificate").has("digest of what Redis holds now", "remaining_indiv_amount", "the gate was opened by the process", "for ann")
 	call(0, "drill").has("50 units: written in", "nothing else was written")
 	call(1, "work").has("the restore is over")
+	s.redis = "" // as on a machine that was told of SQL alone
+	call(0, "status").has("session 1 of plan meter: done")
+	call(0, "status", "--watch").has("it is over")
+	call(1, "pause").has("the restore is over")
+	call(1, "resume").has("the restore is over")
+	for _, command := range []string{"cancel", "certificate", "assess", "verify", "undo", "work", "start"} {
+		call(2, command).has("no redis; say it with --redis")
+	}
 }
 
 // watchWrites makes SQL refuse every write, and returns what wants that nothing was written, in Redis neither, and lets SQL be written

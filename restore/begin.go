@@ -106,7 +106,7 @@ func mayResume(last Session, d Description, r Request) error {
 func checkFailure(failed, now time.Time, d Description) error {
 	switch {
 	case failed.After(now):
-		return fmt.Errorf("%w: %s is in the future: the SQL server's clock says %s", ErrFailureTime, failed.UTC().Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
+		return fmt.Errorf("%w: %w: %s is in the future: the SQL server's clock says %s", ErrRequest, ErrFailureTime, failed.UTC().Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
 	case d.Retention > 0 && failed.Before(now.Add(-d.Retention)):
 		return fmt.Errorf("%w: %s is more than %v ago, and what is needed to restore from is kept for no longer", ErrFailureTime, failed.UTC().Format(time.RFC3339Nano), d.Retention)
 	}

@@ -90,7 +90,7 @@ func testTimeOfFailure(t *testing.T, s server) {
 	now, err := r.sessions.db.Now(t.Context())
 	w.must(err)
 	for _, at := range []time.Time{now.Add(time.Hour), now.Add(-25 * time.Hour)} {
-		if _, _, err := r.Start(t.Context(), Request{Who: "ann", Why: "x", FailedAt: at}); !errors.Is(err, ErrFailureTime) {
+		if _, _, err := r.Start(t.Context(), Request{Who: "ann", Why: "x", FailedAt: at}); !errors.Is(err, ErrFailureTime) || errors.Is(err, ErrRequest) != at.After(now) {
 			t.Errorf("%v: %v", at, err)
 		}
 	}

@@ -19,7 +19,7 @@ var (
 	ErrOver = errors.New("the restore is over")
 	// ErrOtherPlan: the session was begun with another configuration, or for another failure.
 	ErrOtherPlan = errors.New("another configuration")
-	// ErrFailureTime: the time of the failure is in the future, or longer ago than the plan can restore.
+	// ErrFailureTime: the time of the failure is in the future, which is an [ErrRequest] too, or longer ago than the plan can restore.
 	ErrFailureTime = errors.New("time of failure")
 	// ErrRequest: what is asked for makes no sense.
 	ErrRequest = errors.New("a restore that makes no sense")

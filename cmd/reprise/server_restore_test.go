@@ -147,7 +147,8 @@ func TestRestoreCommands(t *testing.T) {
 		call(2, command, "--config", shorter).has("its retention is 168h0m0s", "configure both as the ledger has them")
 	}
 	call(2, "start", "--failure-time", "yesterday").has("2026-03-01T03:00:00Z")
-	call(1, "start", "--failure-time", time.Now().Add(time.Hour).Format(time.RFC3339)).has("time of failure")
+	call(2, "start", "--failure-time", time.Now().Add(time.Hour).Format(time.RFC3339)).has("time of failure", "is in the future")
+	call(1, "start", "--failure-time", time.Now().AddDate(0, 0, -8).Format(time.RFC3339)).has("time of failure", "more than 168h0m0s ago")
 	call(2, "start", "--rate", "-5").has("write 0 or more")
 	server.FlushAll()
 	call(exitDifferent, "assess").has("empty", "50 units", "remaining_indiv_amount", "as SQL says")

@@ -89,6 +89,7 @@ func TestNeverReplayed(t *testing.T) {
 		h := w.Header()
 		h.Add("Set-Cookie", "session=1")
 		h.Add("Set-Cookie", "other=2")
+		h["set-cookie2"] = []string{"session=3"} // as it is not spelt
 		h.Set("WWW-Authenticate", "Basic")
 		h.Set("Proxy-Authenticate", "Basic")
 		h.Set("Keep-Alive", "timeout=5")
@@ -101,7 +102,7 @@ func TestNeverReplayed(t *testing.T) {
 	if got := first.header["Set-Cookie"]; len(got) != 2 {
 		t.Errorf("the first caller got the cookies %q", got)
 	}
-	for _, name := range []string{"Set-Cookie", "Www-Authenticate", "Proxy-Authenticate", "Keep-Alive", "X-Hop", "Connection"} {
+	for _, name := range []string{"Set-Cookie", "Set-Cookie2", "Www-Authenticate", "Proxy-Authenticate", "Keep-Alive", "X-Hop", "Connection"} {
 		if first.header.Get(name) == "" && name != "Connection" {
 			t.Errorf("%s is missing in the first answer", name)
 		}

@@ -68,15 +68,16 @@ func NeverReplayed(name string) bool {
 func (c *recorder) keptHeader(header http.Header, contentLength bool) http.Header {
 	kept := make(http.Header, len(header))
 	for name, values := range header {
+		canonical := http.CanonicalHeaderKey(name) // a handler may have spelt it otherwise
 		switch {
-		case name == "Content-Length" && contentLength:
-		case NeverReplayed(name), inConnection(header, name):
+		case canonical == "Content-Length" && contentLength:
+		case NeverReplayed(canonical), inConnection(header, canonical):
 			continue
 		}
 		if before, ok := c.outer[name]; ok && slices.Equal(before, values) {
 			continue
 		}
-		switch c.private.compare(name, values) {
+		switch c.private.compare(canonical, values) {
 		case unlike:
 			kept[name] = values
 		case echoes:

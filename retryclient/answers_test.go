@@ -139,7 +139,7 @@ func TestRetryAfter(t *testing.T) {
 	}{
 		{"seconds", []string{"Retry-After", "7"}, 7 * time.Second},
 		{"bounded", []string{"Retry-After", "86400"}, 15 * time.Second},
-		{"more than an integer holds", []string{"Retry-After", "99999999999999999999"}, 0},
+		{"more than an integer holds", []string{"Retry-After", "99999999999999999999"}, 15 * time.Second},
 		{"date, by the server's clock", []string{"Retry-After", "Sat, 01 Jan 2000 10:00:09 GMT", "Date", date}, 9 * time.Second},
 		{"date, by our clock", []string{"Retry-After", "Sat, 01 Jan 2000 00:00:05 GMT"}, 5 * time.Second},
 		{"date in the past", []string{"Retry-After", "Sat, 01 Jan 2000 09:00:00 GMT", "Date", date}, 0},

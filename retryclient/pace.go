@@ -2,6 +2,7 @@ package retryclient
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -40,7 +41,7 @@ func (p *pace) next(tries int, response *http.Response) (time.Duration, bool) {
 // where the server tells it. What cannot be read asks for nothing.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // else it is the most there is
 		return time.Duration(seconds) * time.Second
 	}
 	date, err := http.ParseTime(value)

@@ -78,6 +78,18 @@ func setDuration[T any](field func(*T) *time.Duration, least time.Duration) func
 	}
 }
 
+// setDurationOrNone also takes 0. One that is nearly 0 has the wrong unit.
+func setDurationOrNone[T any](field func(*T) *time.Duration, least time.Duration) func(*T, value) error {
+	set := setDuration(field, 0)
+	return func(t *T, v value) error {
+		err := set(t, v)
+		if d := *field(t); err == nil && d > 0 && d < least {
+			err = fmt.Errorf("%s is below the least, %v, and is not 0", v.text, least)
+		}
+		return err
+	}
+}
+
 func setSize[T any](field func(*T) *int64) func(*T, value) error {
 	return func(t *T, v value) error {
 		s, err := v.single()

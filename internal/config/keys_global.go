@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// leastDrain is what a drain-timeout that is not 0 has at least.
+const leastDrain = 100 * time.Millisecond
+
 // globalKeys are those that the whole program has once.
 func globalKeys() []entry[Config] {
 	return []entry[Config]{
@@ -29,10 +32,10 @@ func globalKeys() []entry[Config] {
 			setAddress(func(c *Config) *string { return &c.AdminListen }, true)},
 		{Key{Name: "drain-timeout", Type: "duration", Default: "30s", Flag: true,
 			Doc: "How long requests that run may go on after SIGTERM. What is cut off then is recorded as unknown."},
-			setDuration(func(c *Config) *time.Duration { return &c.DrainTimeout }, 0)},
+			setDurationOrNone(func(c *Config) *time.Duration { return &c.DrainTimeout }, leastDrain)},
 		{Key{Name: "purge-interval", Type: "duration", Default: "1m",
-			Doc: "How often records past their time are deleted, in small batches. They count as absent before that. 0 leaves them."},
-			setDuration(func(c *Config) *time.Duration { return &c.PurgeInterval }, 0)},
+			Doc: "How often records past their time are deleted, in small batches. They count as absent before that. At least 1s; 0 leaves them."},
+			setDurationOrNone(func(c *Config) *time.Duration { return &c.PurgeInterval }, time.Second)},
 		{Key{Name: "tls.cert", Type: "file", Doc: "The certificate of the listener, PEM, with its chain. With it and tls.key, clients connect by TLS."},
 			setText(func(c *Config) *string { return &c.TLS.Cert })},
 		{Key{Name: "tls.key", Type: "file", Doc: "The private key of tls.cert, PEM."},

@@ -53,27 +53,32 @@ func routeRequestKeys() []entry[Route] {
 	}
 }
 
+// Less than these is a wrong unit: it would make every outcome unknown, or nothing be replayed.
+const (
+	leastWait = 10 * time.Millisecond // for somebody's answer
+	leastKept = time.Second           // of records
+)
+
 // routeTimeKeys say for how long.
 func routeTimeKeys() []entry[Route] {
-	const least = time.Millisecond
 	return []entry[Route]{
 		{Key{Name: "lease", Type: "duration", Default: "30s", Route: true,
 			Doc: "How long a proxy may be silent before it counts as dead and the outcome of what it ran as unknown. Renewed at a third while the upstream works. At least three times command-timeout."},
-			setDuration(func(r *Route) *time.Duration { return &r.Lease }, least)},
+			setDuration(func(r *Route) *time.Duration { return &r.Lease }, 3*leastWait)},
 		{Key{Name: "command-timeout", Type: "duration", Default: "2s", Route: true, Doc: "How long an exchange with the store may take."},
-			setDuration(func(r *Route) *time.Duration { return &r.CommandTimeout }, least)},
+			setDuration(func(r *Route) *time.Duration { return &r.CommandTimeout }, leastWait)},
 		{Key{Name: "upstream-timeout", Type: "duration", Default: "60s", Route: true,
 			Doc: "How long the upstream may take to begin its answer, and to go on with it. After that the outcome is unknown. For guarded requests only. 0 waits for ever."},
-			setDuration(func(r *Route) *time.Duration { return &r.UpstreamTimeout }, 0)},
+			setDurationOrNone(func(r *Route) *time.Duration { return &r.UpstreamTimeout }, leastWait)},
 		{Key{Name: "replay-window", Type: "duration", Default: "24h", Route: true,
 			Doc: "How long a retry gets the recorded answer. At least retry-horizon."},
-			setDuration(func(r *Route) *time.Duration { return &r.ReplayWindow }, least)},
+			setDuration(func(r *Route) *time.Duration { return &r.ReplayWindow }, leastKept)},
 		{Key{Name: "remember-until", Type: "duration", Default: "7d", Route: true,
 			Doc: "How long after it was answered a key is refused rather than run again. At least replay-window."},
-			setDuration(func(r *Route) *time.Duration { return &r.Remember }, least)},
+			setDuration(func(r *Route) *time.Duration { return &r.Remember }, leastKept)},
 		{Key{Name: "retryable-for", Type: "duration", Default: "7d", Route: true,
 			Doc: "How long a key that had no effect is remembered. Operations without an outcome are kept for ever."},
-			setDuration(func(r *Route) *time.Duration { return &r.RetryableFor }, least)},
+			setDuration(func(r *Route) *time.Duration { return &r.RetryableFor }, leastKept)},
 		{Key{Name: "retry-horizon", Type: "duration", Default: "0s", Route: true, Doc: "How long clients go on retrying. It only serves to refuse a replay-window that is shorter."},
 			setDuration(func(r *Route) *time.Duration { return &r.Horizon }, 0)},
 		{Key{Name: "policy-revision", Type: "number", Default: "1", Route: true,
@@ -229,8 +234,11 @@ func setDuplicates(r *Route, v value) error {
 		return nil
 	case how == "wait" && length != "":
 		r.Wait, err = parseDuration(strings.TrimSpace(length))
-		if err == nil && r.Wait == 0 {
+		switch {
+		case err == nil && r.Wait == 0:
 			err = errors.New("waits for no time; write refuse, or wait 10s")
+		case err == nil && r.Wait < leastWait:
+			err = fmt.Errorf("%s is below the least, %v; write refuse, or wait 10s", length, leastWait)
 		}
 		return err
 	}

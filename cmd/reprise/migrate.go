@@ -68,10 +68,29 @@ func migrateUp(cmd *cobra.Command, dsn string) error {
 		_, err = fmt.Fprintf(out, "schema %d: nothing to do\n", after.version)
 		return err
 	}
-	if _, err = fmt.Fprintf(out, "schema %d is now %d\n", before.version, after.version); err == nil && before.version == 0 {
+	if _, err = fmt.Fprintf(out, "schema %d is now %d\n", before.version, after.version); err != nil || before.version > 0 {
+		return err
+	}
+	known, err := p.knows(cmd.Context())
+	switch {
+	case err != nil:
+		return fmt.Errorf("the schema is made, and cannot be looked into: %w", err)
+	case known:
+		_, err = fmt.Fprintln(out, "It knows of a secret: the tables were those of a store, and it goes on with what it has.")
+	default:
 		_, err = fmt.Fprintf(out, "It is no store yet. If no key was used before: reprise store init --new --store %s\n", p.argument())
 	}
 	return err
+}
+
+// knows reports whether a place knows of a secret, which makes it a store.
+func (p *place) knows(ctx context.Context) (bool, error) {
+	s, _, err := p.open(ctx, asItIs)
+	if err != nil {
+		return false, err
+	}
+	known, err := knownSecrets(ctx, s)
+	return len(known) > 0, errors.Join(err, s.Close())
 }
 
 func migrateStatus(cmd *cobra.Command, dsn string) error {

@@ -26,7 +26,11 @@ func mysqlPlace(dsn, _ string) (*place, error) {
 		defer cancel()
 		s, err := mysqlstore.Open(asked, dsn, mysqlstore.Options{})
 		if errors.Is(err, store.ErrSchema) {
-			if found, failed := status(ctx); failed == nil && found.version == 0 {
+			found, failed := status(ctx)
+			switch {
+			case errors.Is(failed, store.ErrSchema): // which says more
+				return nil, false, failed
+			case failed == nil && found.version == 0:
 				return nil, false, noStore(fmt.Sprintf("there are no tables of a store in the database %q; is it the right one? reprise store init --new makes a store", parsed.Database()))
 			}
 		}

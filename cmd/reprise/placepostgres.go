@@ -26,7 +26,11 @@ func postgresPlace(dsn, _ string) (*place, error) {
 		defer cancel()
 		s, err := pgstore.Open(asked, dsn, pgstore.Options{})
 		if errors.Is(err, store.ErrSchema) {
-			if found, failed := status(ctx); failed == nil && found.version == 0 {
+			found, failed := status(ctx)
+			switch {
+			case errors.Is(failed, store.ErrSchema): // which says more
+				return nil, false, failed
+			case failed == nil && found.version == 0:
 				return nil, false, noStore(fmt.Sprintf("there is no schema %q in the database; is it the right one? reprise store init --new makes a store", parsed.Schema()))
 			}
 		}

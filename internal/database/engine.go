@@ -22,6 +22,10 @@ type engine interface {
 	connect(Options, *own) (*sql.DB, error)
 	// folder is where the statements of the engine are.
 	folder() string
+	// place is the schema, or the database, that the tables are in.
+	place() string
+	// atomic reports whether a migration leaves all of its tables or none.
+	atomic() bool
 	// here makes the engine's files those of the DSN's schema.
 	here(fs.FS) fs.FS
 	// form puts a statement into the form that the driver wants, and says in which order it wants arguments:
@@ -89,13 +93,13 @@ var ownFiles embed.FS
 
 // own are the statements that every kit needs.
 type own struct {
-	lockSchema, unlockSchema, schemaVersion, schemaExists, createSchema, session, explain, now Statement
+	lockSchema, unlockSchema, schemaVersion, schemaExists, createSchema, tables, session, explain, now Statement
 }
 
 func (o *own) named() map[string]*Statement {
 	return map[string]*Statement{
 		"lock_schema": &o.lockSchema, "unlock_schema": &o.unlockSchema, "schema_version": &o.schemaVersion,
-		"schema_exists": &o.schemaExists, "create_schema": &o.createSchema, "session": &o.session, "explain": &o.explain, "now": &o.now,
+		"schema_exists": &o.schemaExists, "create_schema": &o.createSchema, "tables": &o.tables, "session": &o.session, "explain": &o.explain, "now": &o.now,
 	}
 }
 

@@ -80,6 +80,10 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 func (mariadb) folder() string { return "mysql" }
 
+func (m mariadb) place() string { return m.Database() }
+
+func (mariadb) atomic() bool { return false }
+
 func (mariadb) here(files fs.FS) fs.FS { return files }
 
 var numbered = regexp.MustCompile(`\$[0-9]+`)

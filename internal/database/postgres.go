@@ -49,6 +49,10 @@ const postgresFolder = "postgres"
 
 func (postgres) folder() string { return postgresFolder }
 
+func (p postgres) place() string { return p.Schema }
+
+func (postgres) atomic() bool { return true }
+
 func (p postgres) here(files fs.FS) fs.FS { return schemaFiles{files, p.Schema} }
 
 func (postgres) form(sql string) (string, []int) { return sql, nil }

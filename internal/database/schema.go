@@ -47,7 +47,7 @@ func Migrate(ctx context.Context, dsn string, kit Kit) (status SchemaStatus, err
 		return status, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if status, err = d.status(ctx); err == nil && status.Pending() {
+	if status, err = d.look(ctx); err == nil && status.Pending() {
 		err = d.migrate(ctx)
 	}
 	if err == nil {
@@ -62,32 +62,38 @@ func Migrate(ctx context.Context, dsn string, kit Kit) (status SchemaStatus, err
 	return status, nil
 }
 
-// Status reads the version of the schema and changes nothing.
+// Status reads the version of the schema and changes nothing. A database whose tables are not those of its version is [store.ErrSchema].
 func Status(ctx context.Context, dsn string, kit Kit) (status SchemaStatus, err error) {
 	d, err := connect(dsn, kit, Options{MaxConns: 1})
 	if err != nil {
 		return status, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if status, err = d.status(ctx); err != nil {
+	if status, err = d.look(ctx); err != nil {
 		return status, fmt.Errorf("ask %v: %w", d.engine, err)
 	}
 	return status, nil
 }
 
-func (d *DB) status(ctx context.Context) (status SchemaStatus, err error) {
+func (d *DB) status(ctx context.Context) (SchemaStatus, error) {
+	status, _, err := d.noted(ctx)
+	return status, err
+}
+
+// noted is status, and says whether a version is noted at all: 0 is, before the first migration.
+func (d *DB) noted(ctx context.Context) (status SchemaStatus, noted bool, err error) {
 	var version sql.NullInt64
 	err = d.db.QueryRowContext(ctx, d.sql.schemaVersion.text).Scan(&version)
 	if err != nil && !d.engine.absent(err) {
-		return status, store.Unavailable(err)
+		return status, false, store.Unavailable(err)
 	}
 	names, err := fs.Glob(d.files(), "schema/*.sql")
 	if err != nil || len(names) == 0 {
-		return status, errors.Join(err, errors.New("no migrations are embedded"))
+		return status, false, errors.Join(err, errors.New("no migrations are embedded"))
 	}
 	status.Version = version.Int64
 	status.Latest, err = goose.NumericComponent(strings.TrimPrefix(names[len(names)-1], "schema/"))
-	return status, err
+	return status, version.Valid, err
 }
 
 // migrate runs what is missing while a transaction, which does nothing else, holds the lock. So the lock ends

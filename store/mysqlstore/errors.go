@@ -56,7 +56,7 @@ var advice = map[uint16]string{
 	1130:        "the server lets nobody in from this host: create the user for it",
 	1142:        "give the user its rights: reprise migrate print",
 	1143:        "give the user its rights: reprise migrate print",
-	noTable:     "prepare the schema: reprise migrate up",
+	noTable:     "a table is missing: reprise migrate status says which",
 	1153:        "the answer is larger than the server takes: raise max_allowed_packet",
 	1203:        "the user has no connection left: raise max_user_connections, or lower the pool",
 	1206:        "the server is out of memory for locks: raise innodb_buffer_pool_size",

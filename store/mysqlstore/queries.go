@@ -44,6 +44,7 @@ type queries struct {
 	// Connections and the schema.
 	session, lockDatabase, unlockDatabase, server                      text
 	schemaVersion, createVersions, firstVersion, versionApplied, grant text
+	schemaParts                                                        text
 }
 
 func newQueries(c clock) (*queries, error) {
@@ -58,7 +59,7 @@ func newQueries(c clock) (*queries, error) {
 		"secrets": &q.secrets, "add_secret": &q.addSecret, "retire_secret": &q.retireSecret,
 		"session": &q.session, "lock_database": &q.lockDatabase, "unlock_database": &q.unlockDatabase, "server": &q.server,
 		"schema_version": &q.schemaVersion, "create_versions": &q.createVersions, "first_version": &q.firstVersion,
-		"version_applied": &q.versionApplied, "grants": &q.grant,
+		"version_applied": &q.versionApplied, "grants": &q.grant, "schema_parts": &q.schemaParts,
 	} {
 		sql, err := c.read(name)
 		if err != nil {

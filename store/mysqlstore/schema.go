@@ -65,12 +65,12 @@ func Migrate(ctx context.Context, dsn string) (status SchemaStatus, err error) {
 	return status, err
 }
 
-// Status reads the schema's version and changes nothing.
+// Status reads the schema's version and changes nothing. A database whose tables are not those of its version is [store.ErrSchema].
 func Status(ctx context.Context, dsn string) (status SchemaStatus, err error) {
 	err = withMigration(ctx, dsn, func(m *migration) error {
-		version, err := m.version(ctx, m.db)
+		version, err := m.look(ctx)
 		if err != nil {
-			return fmt.Errorf("ask %v: %w", m.dsn, unsent(ctx, err))
+			return fmt.Errorf("ask %v: %w", m.dsn, schemaError(ctx, err))
 		}
 		status = SchemaStatus{Version: version, Latest: m.status.Latest}
 		return nil
@@ -129,7 +129,7 @@ func schemaError(ctx context.Context, err error) error {
 }
 
 func (m *migration) run(ctx context.Context) (err error) {
-	if m.status.Version, err = m.version(ctx, m.db); err != nil || !m.status.Pending() {
+	if m.status.Version, err = m.look(ctx); err != nil || !m.status.Pending() {
 		return err
 	}
 	// Goose looks into its table before it takes the lock, so the table is made first.
@@ -139,7 +139,7 @@ func (m *migration) run(ctx context.Context) (err error) {
 	if _, err := m.provider.Up(ctx); err != nil {
 		return err
 	}
-	m.status.Version, err = m.version(ctx, m.db) // perhaps another process's doing
+	m.status.Version, _, err = m.noted(ctx) // perhaps another process's doing
 	return err
 }
 
@@ -194,14 +194,14 @@ func (m *migration) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	return conn.QueryRowContext(ctx, m.sql.unlockDatabase.with([]byte(migrationLock))).Scan(&had)
 }
 
-// version returns the version of the schema that a database has, 0 for none.
-func (m *migration) version(ctx context.Context, from *sql.DB) (int64, error) {
+// noted returns the version of the schema that a database has, 0 for none, and whether one is noted at all: 0 is, before the first.
+func (m *migration) noted(ctx context.Context) (int64, bool, error) {
 	var version sql.NullInt64
-	err := from.QueryRowContext(ctx, m.sql.schemaVersion.with()).Scan(&version)
+	err := m.db.QueryRowContext(ctx, m.sql.schemaVersion.with()).Scan(&version)
 	if number(err) == noTable {
-		return 0, nil
+		return 0, false, nil
 	}
-	return version.Int64, err
+	return version.Int64, version.Valid, err
 }
 
 // latestSchema returns the number of the last migration.

@@ -1,6 +1,7 @@
 package mysqlstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,6 +39,52 @@ func TestMigrate(t *testing.T) {
 	want(t, s, machine.CompletedNow, completion(begin, nil))
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What was taken out of a database by hand is named, with what to do. It is not made again: that would be a store that knows nothing.
+func TestMigrateFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	const emptied = "has tables of a store, and reprise_schema does not say of which version"
+	for statement, says := range map[string]string{
+		"DELETE FROM reprise_schema":                emptied,
+		"DROP TABLE reprise_schema":                 emptied,
+		"DROP TABLE reprise_record":                 "are at version 1, and there is no reprise_record: somebody has dropped it",
+		"DROP TABLE reprise_secret":                 "there is no reprise_secret:",
+		"DROP TABLE reprise_record, reprise_secret": "there is no reprise_record, reprise_secret:",
+	} {
+		t.Run(statement, func(t *testing.T) {
+			t.Parallel()
+			d := newDatabase(t)
+			d.exec(statement)
+			tables := func() (n int) {
+				if err := d.connect().QueryRow("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n); err != nil {
+					t.Error(err)
+				}
+				return n
+			}
+			before := tables()
+			for name, look := range map[string]func(context.Context, string) (SchemaStatus, error){"status": Status, "migrate": Migrate} {
+				_, err := look(t.Context(), d.dsn)
+				if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "from a backup") {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if after := tables(); after != before {
+				t.Errorf("there were %d tables, and are %d", before, after)
+			}
+		})
+	}
+}
+
+// A migration that was interrupted is begun again, with what there is.
+func TestMigrationGoesOn(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	d.exec("DELETE FROM reprise_schema WHERE version_id > 0")
+	d.exec("DROP TABLE reprise_secret")
+	if status, err := Migrate(t.Context(), d.dsn); err != nil || status.Pending() {
+		t.Errorf("%+v, %v", status, err)
 	}
 }
 

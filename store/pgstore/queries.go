@@ -29,6 +29,7 @@ type queries struct {
 	// Connections and the schema.
 	session, transaction                    string
 	schemaVersion, schemaExists, lockSchema string
+	schemaParts                             string
 	createSchema, createVersions, setPath   string
 	versionApplied, grants                  string
 }
@@ -46,7 +47,7 @@ func newQueries(schema string) (*queries, error) {
 		"import_lock": &q.importLock, "import": &q.importMany,
 		"secrets": &q.secrets, "add_secret": &q.addSecret, "retire_secret": &q.retireSecret, "lock_secrets": &q.lockSecrets,
 		"session": &q.session, "transaction": &q.transaction,
-		"schema_version": &q.schemaVersion, "schema_exists": &q.schemaExists, "lock_schema": &q.lockSchema,
+		"schema_version": &q.schemaVersion, "schema_exists": &q.schemaExists, "schema_parts": &q.schemaParts, "lock_schema": &q.lockSchema,
 		"create_schema": &q.createSchema, "create_versions": &q.createVersions, "set_path": &q.setPath,
 		"version_applied": &q.versionApplied, "grants": &q.grants,
 	} {

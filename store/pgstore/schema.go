@@ -61,12 +61,12 @@ func Migrate(ctx context.Context, dsn string) (status SchemaStatus, err error) {
 	return status, err
 }
 
-// Status reads the schema's version and changes nothing.
+// Status reads the schema's version and changes nothing. One whose tables are not those of its version is [store.ErrSchema].
 func Status(ctx context.Context, dsn string) (status SchemaStatus, err error) {
 	err = withMigration(ctx, dsn, func(m *migration) error {
-		version, err := m.version(ctx, m.db)
+		version, err := m.look(ctx)
 		if err != nil {
-			return fmt.Errorf("ask %v: %w", m.address, unsent(ctx, err))
+			return fmt.Errorf("ask %v: %w", m.address, schemaError(ctx, err))
 		}
 		status = SchemaStatus{Version: version, Latest: m.status.Latest}
 		return nil
@@ -149,7 +149,7 @@ func schemaError(ctx context.Context, err error) error {
 }
 
 func (m *migration) run(ctx context.Context) (err error) {
-	if m.status.Version, err = m.version(ctx, m.db); err != nil || !m.status.Pending() {
+	if m.status.Version, err = m.look(ctx); err != nil || !m.status.Pending() {
 		return err
 	}
 	// Goose looks into its table before it takes the lock, so the table is made first.

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -87,7 +88,7 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 	dsn := servicetest.Postgres(t).Database(t)
 	d := &database{TB: t, dsn: dsn, schema: DefaultSchema}
 	// The first statements of the migration work, a later one does not.
-	d.exec("CREATE SCHEMA reprise; CREATE TABLE reprise.reprise_secret (other int)")
+	d.exec("CREATE SCHEMA reprise; CREATE VIEW reprise.reprise_secret AS SELECT 1 AS other")
 	if _, err := Migrate(t.Context(), dsn); err == nil || !strings.Contains(err.Error(), "reprise_secret") {
 		t.Fatalf("%v", err)
 	}
@@ -98,9 +99,66 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 	if err := d.connect().QueryRow(t.Context(), "SELECT to_regclass('reprise.reprise_open')::text").Scan(&half); err != nil || half != nil {
 		t.Errorf("half of the schema is there: %v", err)
 	}
-	d.exec("DROP TABLE reprise.reprise_secret")
+	d.exec("DROP VIEW reprise.reprise_secret")
 	if status, err := Migrate(t.Context(), dsn); err != nil || status.Pending() {
 		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// What was taken out of a schema by hand is named, with what to do. It is not made again: that would be a store that knows nothing.
+func TestMigrateFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	const emptied = "has tables of a store, and reprise.reprise_schema does not say of which version"
+	for statement, says := range map[string]string{
+		"DELETE FROM reprise.reprise_schema":                          emptied,
+		"DELETE FROM reprise.reprise_schema WHERE version_id > 0":     emptied,
+		"DROP TABLE reprise.reprise_schema":                           emptied,
+		"DROP TABLE reprise.reprise_open":                             "is at version 1, and has no reprise_open: somebody has dropped that",
+		"DROP TABLE reprise.reprise_answered, reprise.reprise_secret": "has no reprise_answered, reprise_secret:",
+		"DROP FUNCTION reprise.reprise_begin":                         "has no reprise_begin():",
+		"ALTER TABLE reprise.reprise_secret SET SCHEMA public":        "has no reprise_secret:",
+	} {
+		t.Run(statement, func(t *testing.T) {
+			t.Parallel()
+			d := newDatabase(t)
+			d.exec(statement)
+			const contents = "SELECT count(*) FROM pg_class WHERE relnamespace = 'reprise'::regnamespace"
+			var before, after int
+			if err := d.connect().QueryRow(t.Context(), contents).Scan(&before); err != nil {
+				t.Fatal(err)
+			}
+			for name, look := range map[string]func(context.Context, string) (SchemaStatus, error){"status": Status, "migrate": Migrate} {
+				_, err := look(t.Context(), d.dsn)
+				if !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "from a backup") {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if err := d.connect().QueryRow(t.Context(), contents).Scan(&after); err != nil || after != before {
+				t.Errorf("there were %d things in the schema, and are %d: %v", before, after, err)
+			}
+		})
+	}
+}
+
+// Every table and function of the schema is one that is missed.
+func TestPartsOfTheSchema(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	rows, err := d.connect().Query(t.Context(), `SELECT 'DROP TABLE ' || oid::regclass FROM pg_class WHERE relkind = 'r' AND relnamespace = 'reprise'::regnamespace AND relname NOT IN ('reprise_schema', 'test_clock')
+		UNION ALL SELECT 'DROP FUNCTION ' || oid::regprocedure || ' CASCADE' FROM pg_proc WHERE pronamespace = 'reprise'::regnamespace`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drops, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(drops) != 7 {
+		t.Fatalf("%v, %v", drops, err)
+	}
+	for _, drop := range drops {
+		d := newDatabase(t)
+		d.exec(drop)
+		if _, err := Status(t.Context(), d.dsn); !errors.Is(err, store.ErrSchema) {
+			t.Errorf("%s: %v", drop, err)
+		}
 	}
 }
 

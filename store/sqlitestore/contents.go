@@ -54,30 +54,55 @@ func noStore(format, path string) error {
 
 // contents are what a database holds.
 type contents struct {
-	version int64 // of the schema of a store; 0 if there is none
-	other   bool  // something else, and no store
+	version int64  // of the schema of a store; 0 if there is none
+	other   bool   // something else, and no store
+	torn    bool   // tables of a store, and no version: what makes them notes it with them
+	missing string // the tables that a store of the version has not, and should
 }
 
 // readContents changes nothing. Whoever makes a store makes the table of versions first, and is one step
 // further when the first version is in it.
 func readContents(ctx context.Context, conn *sql.Conn) (c contents, err error) {
-	var tables, all int
-	if err := conn.QueryRowContext(ctx, contentsSQL).Scan(&tables, &all); err != nil {
+	latest, err := latestSchema()
+	if err != nil {
+		return contents{}, err
+	}
+	var tables, parts, all int
+	look := func() error {
+		return conn.QueryRowContext(ctx, contentsSQL).Scan(&tables, &c.missing, &parts, &all)
+	}
+	if err := look(); err != nil {
 		return contents{}, err
 	}
 	if tables == 0 {
-		return contents{other: all > 0}, nil
+		return contents{other: all > 0 && parts == 0, torn: parts > 0}, nil
 	}
 	var version sql.NullInt64
-	err = conn.QueryRowContext(ctx, schemaVersionSQL).Scan(&version)
-	return contents{version: version.Int64}, err
+	if err := conn.QueryRowContext(ctx, schemaVersionSQL).Scan(&version); err != nil {
+		return contents{}, err
+	}
+	if c.version = version.Int64; c.version >= latest && c.missing != "" {
+		err = look() // another process may have made them in between
+	}
+	if c.version < latest || c.version > latest+1 {
+		c.missing = ""
+	}
+	c.torn = c.version == 0 && parts > 0
+	return c, err
 }
 
-// refuse refuses the database of another program, and one without a store where there must be one.
+// refuse refuses the database of another program, a store of which a part was taken away, and a database without one where there must be
+// one.
 func (c contents) refuse(path string, mustExist bool) error {
 	switch {
 	case c.other:
 		return fmt.Errorf("%s is a database of something else (it has tables, and none is %s): choose another path, or open it with Options.Beside if it is this program's own", path, versionTable)
+	case c.torn:
+		return fmt.Errorf("%w: %s has tables of a store, and %s does not say of which version: it was emptied or dropped. Nothing was changed. "+
+			"Restore the file from a backup; if the tables are whole, put back the rows as another store has them. Only if nothing of the store matters: move the file away", store.ErrSchema, path, versionTable)
+	case c.missing != "":
+		return fmt.Errorf("%w: %s has schema %d, and no %s: somebody has dropped it. Nothing was changed. Stop what uses the store, and restore the file from a backup: "+
+			"without its records and its secret, retries run again. Only if nothing of the store matters: move the file away", store.ErrSchema, path, c.version, c.missing)
 	case mustExist && c.version == 0:
 		return noStore("%s is a database without a store: restore it from a backup, or make a store of it with `reprise store init --new`", path)
 	}

@@ -46,6 +46,13 @@ func halfMade(t *testing.T, path string) error {
 	return err
 }
 
+// changed makes a store and changes it by hand.
+func changed(statement string) func(*testing.T, string) error {
+	return func(t *testing.T, path string) error {
+		return errors.Join(open(t, path, Options{}).Close(), editSchema(t, path, statement))
+	}
+}
+
 // foreign makes the database of another program.
 func foreign(t *testing.T, path string) error {
 	return editSchema(t, path, "CREATE TABLE somebody_elses (id INTEGER)")
@@ -66,6 +73,11 @@ func TestWhatIsNoStore(t *testing.T) {
 		{"empty", emptied, []Options{looking, working}, "is empty: restore it", fs.ErrNotExist},
 		{"without tables", func(t *testing.T, path string) error { return editSchema(t, path, "PRAGMA journal_mode = WAL") },
 			[]Options{looking, working}, "a database without a store", fs.ErrNotExist},
+		{"versions emptied", changed("DELETE FROM reprise_schema"), []Options{looking, working, making}, "has tables of a store, and reprise_schema does not say", nil},
+		{"version deleted", changed("DELETE FROM reprise_schema WHERE version_id > 0"), []Options{looking, working, making}, "has tables of a store", nil},
+		{"versions dropped", changed("DROP TABLE reprise_schema"), []Options{looking, working, making}, "has tables of a store", nil},
+		{"records dropped", changed("DROP TABLE reprise_record"), []Options{looking, working, making}, "has schema 1, and no reprise_record: somebody has dropped it", nil},
+		{"secrets dropped", changed("DROP TABLE reprise_secret"), []Options{looking, working, making}, "and no reprise_secret", nil},
 		{"half made", halfMade, []Options{looking, working}, "a database without a store", fs.ErrNotExist},
 		{"empty beside its log", func(t *testing.T, path string) error {
 			return errors.Join(emptied(t, path), os.WriteFile(path+"-wal", []byte("the latest commits"), 0o600))

@@ -40,7 +40,7 @@ type Report struct {
 func (r Report) Clean() bool { return len(r.Differences)+len(r.Unflushed)+len(r.Unreadable) == 0 }
 
 // ErrRedis is found in the error of an audit that Redis did not let come to its end, and not in that of one that SQL did not.
-var ErrRedis = errors.New("Redis cannot be read")
+var ErrRedis = errors.New("this Redis cannot be read")
 
 // unitsInRange is how many units are audited at once.
 const unitsInRange = 200

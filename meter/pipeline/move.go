@@ -59,7 +59,7 @@ func (mv *Mover) move(ctx context.Context, line, to string) error {
 	}
 	switch err := mv.switchOver(ctx, line, from, to); {
 	case errors.Is(err, meterledger.ErrConflict):
-		return fmt.Errorf("%w: %v", meterredis.ErrMovedOn, err)
+		return fmt.Errorf("%w: %v", meterredis.ErrMovedOn, err) //nolint:errorlint // it is no conflict of who called
 	case err != nil:
 		return fmt.Errorf("line %s stays in family %q, whose unit is closed until the move is repeated: %w", line, from, err)
 	}

@@ -107,3 +107,15 @@ func TestLedgerThatWasChangedByHand(t *testing.T) {
 		}
 	}
 }
+
+// A PgBouncer in statement mode is refused, and not waited for.
+func TestLedgerBehindPgBouncerInStatementMode(t *testing.T) {
+	t.Parallel()
+	dsn := with(t, servicetest.PgBouncer(t, servicetest.Postgres(t).Database(t), servicetest.PoolStatement), "pgbouncer", "1")
+	if c := call(t, "", "migrate", "up", "--ledger", dsn); c.code != exitFailed || !strings.Contains(c.err, "pool_mode = transaction") {
+		t.Errorf("%+v", c)
+	}
+	if c := call(t, "", "migrate", "up", "--store", dsn); c.code != exitFailed || !strings.Contains(c.err, "pool_mode = transaction") {
+		t.Errorf("%+v", c)
+	}
+}

@@ -28,6 +28,8 @@ type engine interface {
 	atomic() bool
 	// here makes the engine's files those of the DSN's schema.
 	here(fs.FS) fs.FS
+	// checkPooling refuses what lies between here and the server and has no transactions.
+	checkPooling(context.Context, *sql.DB) error
 	// form puts a statement into the form that the driver wants, and says in which order it wants arguments:
 	// nil for that of their numbers.
 	form(sql string) (text string, order []int)

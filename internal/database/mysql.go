@@ -78,6 +78,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
+func (mariadb) checkPooling(context.Context, *sql.DB) error { return nil }
+
 func (mariadb) folder() string { return "mysql" }
 
 func (m mariadb) place() string { return m.Database() }

@@ -60,9 +60,12 @@ func Open(ctx context.Context, dsn string, kit Kit, options Options) (*DB, error
 	if err != nil {
 		return nil, err
 	}
-	status, err := d.status(ctx)
+	err = d.engine.checkPooling(ctx, d.db)
 	if err == nil {
-		err = d.check(status)
+		var status SchemaStatus
+		if status, err = d.status(ctx); err == nil {
+			err = d.check(status)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %v: %w", d.engine, err), d.db.Close())

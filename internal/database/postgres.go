@@ -44,6 +44,23 @@ func (p postgres) connect(o Options, q *own) (*sql.DB, error) {
 	})), nil
 }
 
+func (p postgres) checkPooling(ctx context.Context, db *sql.DB) error {
+	if !p.Bouncer {
+		return nil
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err == nil {
+		err = tx.Rollback()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case dsn.StatementMode(err): // to wait is no use
+		return fmt.Errorf("%w: %w", dsn.ErrStatementMode, err)
+	}
+	return store.Unavailable(err)
+}
+
 // postgresFolder is where its statements are.
 const postgresFolder = "postgres"
 

@@ -47,7 +47,10 @@ func Migrate(ctx context.Context, dsn string, kit Kit) (status SchemaStatus, err
 		return status, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if status, err = d.look(ctx); err == nil && status.Pending() {
+	if err = d.engine.checkPooling(ctx, d.db); err == nil {
+		status, err = d.look(ctx)
+	}
+	if err == nil && status.Pending() {
 		err = d.migrate(ctx)
 	}
 	if err == nil {

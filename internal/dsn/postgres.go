@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -121,4 +122,12 @@ func (p Postgres) String() string {
 // mostly a part of the password.
 func unreadable(form string) error {
 	return fmt.Errorf("the DSN cannot be read, expected %s: in a password, write %% / ? # @ : and spaces as %%25 %%2F %%3F %%23 %%40 %%3A %%20", form)
+}
+
+// ErrStatementMode says what to do about a PgBouncer that has no transactions.
+var ErrStatementMode = errors.New("the PgBouncer in between is in statement mode, in which there are no transactions: set pool_mode = transaction for this database")
+
+// StatementMode reports whether an error is how such a PgBouncer refuses a transaction.
+func StatementMode(err error) bool {
+	return strings.Contains(err.Error(), "not allowed in statement pooling mode")
 }

@@ -1,6 +1,8 @@
 package pgstore
 
 import (
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -70,6 +72,28 @@ func TestBehindPgBouncer(t *testing.T) {
 	}
 	if n := shop.orders(key); n != 1 {
 		t.Errorf("%d orders", n)
+	}
+}
+
+// A PgBouncer in statement mode has no transactions: it is refused at once, and not when the first key is settled.
+func TestBehindPgBouncerInStatementMode(t *testing.T) {
+	t.Parallel()
+	const says = "pool_mode = transaction"
+	empty := with(t, servicetest.PgBouncer(t, servicetest.Postgres(t).Database(t), servicetest.PoolStatement), "pgbouncer", "1")
+	if _, err := Migrate(t.Context(), empty); err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("migrate: %v", err)
+	}
+	direct := servicetest.Postgres(t).Database(t)
+	if _, err := Migrate(t.Context(), direct); err != nil {
+		t.Fatal(err)
+	}
+	dsn := with(t, servicetest.PgBouncer(t, direct, servicetest.PoolStatement), "pgbouncer", "1")
+	s, err := Open(t.Context(), dsn, Options{})
+	if err == nil {
+		s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), says) || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("open: %v", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -94,6 +95,9 @@ func sqlState(err error) string {
 func unsent(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrUnavailable) {
 		return err
+	}
+	if dsn.StatementMode(err) { // to wait is no use
+		return fmt.Errorf("%w: %w", dsn.ErrStatementMode, err)
 	}
 	if ctx.Err() != nil {
 		return store.Unavailable(errors.Join(context.Cause(ctx), err))

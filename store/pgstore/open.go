@@ -87,7 +87,8 @@ type Store struct {
 //
 // Everything but schema and pgbouncer is as pgx has it, such as sslmode, sslrootcert, connect_timeout,
 // target_session_attrs and several hosts. With pgbouncer=1 nothing is left behind in a session, as a
-// PgBouncer in transaction mode needs it; who waits for a change of another process then polls.
+// PgBouncer in transaction mode needs it; who waits for a change of another process then polls. One in
+// statement mode is refused.
 //
 // Open does not prepare the schema unless Options say so. One that is missing, older than this version's
 // or newer than the next one is refused with [store.ErrSchema]. The caller closes the store.
@@ -116,7 +117,11 @@ func Open(ctx context.Context, dsn string, options Options) (*Store, error) {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
-	if err := s.checkSchema(ctx); err != nil {
+	err = s.checkBouncer(ctx)
+	if err == nil {
+		err = s.checkSchema(ctx)
+	}
+	if err != nil {
 		s.pool.Close()
 		return nil, err
 	}
@@ -170,6 +175,21 @@ func (s *Store) start() {
 	for range committers {
 		s.helpers.Go(func() { s.commits.Work(s.life) })
 	}
+}
+
+// checkBouncer refuses a PgBouncer that gives a transaction no session of its own. It says so itself, when one begins.
+func (s *Store) checkBouncer(ctx context.Context) error {
+	if !s.address.bouncer {
+		return nil
+	}
+	tx, err := s.pool.Begin(ctx)
+	if err == nil {
+		err = tx.Rollback(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("open %v: %w", s.address, unsent(ctx, err))
+	}
+	return nil
 }
 
 // checkSchema refuses a schema that this version cannot work with.

@@ -49,7 +49,7 @@ func (l *Ledger) policiesOf(tx *database.Tx, lines []string) (Policies, error) {
 func (l *Ledger) PutGate(ctx context.Context, epoch int64, open bool, who string) (gate meter.Policy, err error) {
 	text := "open=no"
 	if open {
-		text = "open=yes"
+		text = gateOpen
 	}
 	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		if err := l.fence(tx, epoch); err != nil {

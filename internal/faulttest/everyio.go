@@ -16,17 +16,17 @@ const atMost = 8
 // on Redis with a message for each, which is one I/O more to break. On one database for all of a scene the work grew with the square of that.
 const onOne = 20
 
-// mostOfAll is how many I/Os of a scene suffer a fault with everyFault. Redis keeps what is unknown in a thousand places, and a listing asks
-// for each: to lose each of these in every way, in every scene that lists, takes hours, and shows the same a thousand times.
-const mostOfAll = 400
+// mostOfAll is how many I/Os of a scene suffer a fault with everyFault, about: they are spread over the scene. Redis keeps what is unknown in a
+// thousand places, and a listing asks for each, one like the other: to lose each of these in every way, in every scene that lists, takes hours.
+const mostOfAll = 200
 
 // players is how many databases there are to play on at a time: much of it is waiting.
 const players = 6
 
 // everyIO plays every scene once without a fault, and then again and again with one I/O suffering a fault:
 // the first, the second and so on, until there is no such I/O any more. With everyFault, every I/O suffers every
-// fault; of a scene with more than mostOfAll of them, each suffers some, in turn. Otherwise every other I/O suffers one, or fewer of very many, in turn: scenes share most of their I/Os,
-// so that each sort of I/O is lost before and after it was done. Where the turn begins is a matter of the seed.
+// fault; of a scene with many more than mostOfAll of them, so many suffer each. Otherwise every other I/O suffers one, or fewer of very many, in turn:
+// scenes share most of their I/Os, so that each sort of I/O is lost before and after it was done. Where the turn begins is a matter of the seed.
 //
 // on opens a database, plays on it and closes it.
 func everyIO(ctx context.Context, r reporter, seed uint64, everyFault bool, on stages) {
@@ -69,9 +69,9 @@ type stages func(play func(*troupe))
 func jobsOf(ios []int, faults []Fault, seed uint64, everyFault bool) (jobs []job) {
 	for i, sc := range scenes {
 		if everyFault {
-			step := min(max(1, (ios[i]+mostOfAll-1)/mostOfAll), len(faults)) // so that no I/O is left out
+			step := max(1, ios[i]/mostOfAll) | 1 // odd, or it would meet the same sort of I/O all the time
 			for n, fault := range faults {
-				for first := 1 + (n+i)%step; first <= ios[i]; first += step * onOne {
+				for first := 1 + (n*step/len(faults)+i)%step; first <= ios[i]; first += step * onOne {
 					jobs = append(jobs, job{scene: sc, faults: []Fault{fault}, first: first, step: step, last: min(first+step*onOne-1, ios[i])})
 				}
 			}

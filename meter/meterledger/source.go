@@ -2,6 +2,7 @@ package meterledger
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -42,34 +43,49 @@ func (r Range) part(kind string) (from, to string) {
 }
 
 // Ranges divides all units into ranges of a number of units each, which leave out nothing.
-func (l *Ledger) Ranges(ctx context.Context, units int) (all []Range, err error) {
+func (l *Ledger) Ranges(ctx context.Context, units int) ([]Range, error) {
+	return l.RangesFrom(ctx, "", units, math.MaxInt/units-1)
+}
+
+// atOnceNamed is how many units are named by one statement.
+const atOnceNamed = 10_000
+
+// RangesFrom is [Ledger.Ranges] of the units from one on, at most so many ranges. The next one begins where the last one ends; that of
+// the end has no To, and there is always one.
+func (l *Ledger) RangesFrom(ctx context.Context, from string, units, most int) (some []Range, err error) {
 	err = l.db.Look(ctx, func(tx *database.Tx) error {
-		all = nil
-		r := Range{}
+		some = nil
+		r, left := Range{From: from}, most*units+1 // one more, at which the last range ends
 		for _, kind := range []struct {
 			tag  string
 			next database.Statement
 		}{{familyTag, l.sql.nextFamilies}, {lineTag, l.sql.nextLines}} {
-			for after, more := "", true; more; {
-				more = false
-				if err := tx.Each(kind.next, []any{after, 10_000}, []any{&after}, func() error {
-					more = true
+			at, _ := r.part(kind.tag)
+			for more, last := true, ""; more && left > 0; at = last {
+				asked, got, id := min(left, atOnceNamed)+1, 0, "" // with the last of the page before
+				if err := tx.Each(kind.next, []any{at, asked}, []any{&id}, func() error {
+					if got++; id == last || left == 0 {
+						return nil
+					}
 					if r.Units == units {
-						r.To = kind.tag + after
-						all = append(all, r)
+						r.To = kind.tag + id
+						some = append(some, r)
 						r = Range{From: r.To}
 					}
-					r.Units++
+					r.Units, left, last = r.Units+1, left-1, id
 					return nil
 				}); err != nil {
 					return err
 				}
+				more = got == asked
 			}
 		}
-		all = append(all, r)
+		if left > 0 {
+			some = append(some, r)
+		}
 		return nil
 	})
-	return all, err
+	return some, err
 }
 
 // Horizon is how far back something is read.

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
+	"math"
 	"strconv"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 type Plan struct {
 	Options
 	opened opened
+	seed   maphash.Seed // of the sample
 }
 
 // Options are what a plan works with.
@@ -51,7 +54,7 @@ func New(o Options) *Plan {
 	if o.Patience == 0 {
 		o.Patience = 10 * time.Second
 	}
-	return &Plan{Options: o}
+	return &Plan{Options: o, seed: maphash.MakeSeed()}
 }
 
 var _ restore.Plan = (*Plan)(nil)
@@ -290,7 +293,8 @@ func (p *Plan) Expect(ctx context.Context, phase int) (int64, error) {
 	counts, err := p.Ledger.Counts(ctx)
 	units := counts.Families + counts.LoneLines
 	if phase == len(phases()) {
-		units += int64(len(others()))
+		others, _ := p.others("", math.MaxInt)
+		units += int64(len(others))
 	}
 	return units, err
 }
@@ -298,29 +302,45 @@ func (p *Plan) Expect(ctx context.Context, phase int) (int64, error) {
 // Targets implements [restore.Plan]. Ranges are made of what is in the ledger now: units that are added later are in the range of
 // their name.
 func (p *Plan) Targets(ctx context.Context, phase int, after string, limit int) (targets []restore.Target, last bool, err error) {
-	ranges, err := p.Ledger.Ranges(ctx, unitsInTarget)
-	if err != nil {
-		return nil, false, err
+	verifying := phase == len(phases())
+	if verifying && other(restore.Target{From: after}) {
+		targets, last = p.others(after, limit)
+		return targets, last, nil
 	}
-	var all []restore.Target
+	var first []restore.Target // of a sample that has no other
+	for from := after; ; {
+		ranges, err := p.Ledger.RangesFrom(ctx, from, unitsInTarget, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		if from = ranges[len(ranges)-1].To; !verifying {
+			return targetsOf(ranges), from == "", nil
+		}
+		all := targetsOf(ranges)
+		if first == nil {
+			first = all[:min(1, len(all))]
+		}
+		targets := p.sampled(all, from == "")
+		switch {
+		case len(targets) > 0:
+			return targets, false, nil
+		case from == "" && after == "" && len(first) > 0:
+			return first, false, nil
+		case from == "":
+			targets, last = p.others("", limit)
+			return targets, last, nil
+		}
+	}
+}
+
+// targetsOf are the targets of ranges in which there is something.
+func targetsOf(ranges []meterledger.Range) (targets []restore.Target) {
 	for _, r := range ranges {
 		if r.Units > 0 {
-			all = append(all, restore.Target{From: r.From, To: r.To, Units: int64(r.Units)})
+			targets = append(targets, restore.Target{From: r.From, To: r.To, Units: int64(r.Units)})
 		}
 	}
-	if phase == len(phases()) {
-		all = p.verified(all)
-	}
-	for _, t := range all {
-		if t.From < after {
-			continue
-		}
-		if len(targets) == limit {
-			return targets, false, nil
-		}
-		targets = append(targets, t)
-	}
-	return targets, true, nil
+	return targets
 }
 
 func rangeOf(t restore.Target) meterledger.Range {

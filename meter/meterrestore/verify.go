@@ -3,7 +3,9 @@ package meterrestore
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"hash/maphash"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,38 +21,38 @@ const (
 	otherEvents  = "~waiting" // events that were accepted and wait
 )
 
-// others are those targets, in the order of their names.
-func others() []string { return []string{otherGlobals, otherSweep, otherEvents} }
-
 // other reports whether a target is one of them.
 func other(t restore.Target) bool { return strings.HasPrefix(t.From, "~") }
 
-// verified are the targets of verification: ranges of units, of a sample some of them, and the others. The sweep takes longest and is
-// begun first.
-func (p *Plan) verified(ranges []restore.Target) (all []restore.Target) {
-	for i, t := range ranges {
-		if i == len(ranges)-1 {
-			t.To = otherGlobals
-		}
-		if p.Sample == 0 || rand.Float64() < p.Sample {
-			all = append(all, t)
+// sampled are those ranges that are to be verified, of a sample some of them; the same ones whenever they are listed.
+func (p *Plan) sampled(ranges []restore.Target, last bool) (some []restore.Target) {
+	if n := len(ranges); last && n > 0 {
+		ranges[n-1].To = otherGlobals
+	}
+	for _, t := range ranges {
+		if p.Sample == 0 || float64(maphash.String(p.seed, t.From)) < p.Sample*math.MaxUint64 {
+			some = append(some, t)
 		}
 	}
-	if p.Sample > 0 && len(all) == 0 && len(ranges) > 0 {
-		all = append(all, restore.Target{From: ranges[0].From, To: ranges[0].To, Units: ranges[0].Units})
-	}
-	names := others()
+	return some
+}
+
+// others are the targets from a name on that are no ranges. A sample leaves out the sweep, which takes longest.
+func (p *Plan) others(from string, limit int) (some []restore.Target, last bool) {
+	names := slices.DeleteFunc([]string{otherGlobals, otherSweep, otherEvents}, func(name string) bool {
+		return name < from || name == otherSweep && p.Sample > 0
+	})
 	for i, name := range names {
-		if p.Sample > 0 && name == otherSweep {
-			continue
+		if len(some) == limit {
+			return some, false
 		}
-		t := restore.Target{From: name, Units: 1, Priority: -1}
+		t := restore.Target{From: name, Units: 1, Priority: -1} // begun first
 		if i < len(names)-1 {
 			t.To = names[i+1]
 		}
-		all = append(all, t)
+		some = append(some, t)
 	}
-	return all
+	return some, true
 }
 
 // inspector looks at what the fence's generation has. In a session the gate is closed and all that was let through has ended.

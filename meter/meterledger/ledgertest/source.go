@@ -13,6 +13,20 @@ import (
 	"github.com/reprise-dev/reprise/meter/meterledger"
 )
 
+// pagesOf are all ranges, so many at once.
+func pagesOf(w *world, size, most int) (all []meterledger.Range) {
+	for from, end := "", false; !end; end = from == "" {
+		page, err := w.RangesFrom(w.Context(), from, size, most)
+		w.must(err)
+		if len(page) == 0 || len(page) > most {
+			w.Fatalf("%d ranges of at most %d", len(page), most)
+		}
+		all = append(all, page...)
+		from = page[len(page)-1].To
+	}
+	return all
+}
+
 // Ranges leave out no unit and have none twice, also one that is added later; a unit has a range of its own.
 func testRanges(t *testing.T, server Server) {
 	w := newWorld(t, server)
@@ -26,6 +40,11 @@ func testRanges(t *testing.T, server Server) {
 	for _, size := range []int{1, 7, 1000} {
 		ranges, err := w.Ranges(ctx, size)
 		w.must(err)
+		for _, most := range []int{1, 2, 9} {
+			if paged := pagesOf(w, size, most); !slices.Equal(paged, ranges) {
+				t.Errorf("%d ranges of %d at once are %v, all at once %v", most, size, paged, ranges)
+			}
+		}
 		if ranges[0].From != "" || ranges[len(ranges)-1].To != "" || size == 7 && len(ranges) != 10 {
 			t.Errorf("%d ranges of %d: %v", len(ranges), size, ranges)
 		}

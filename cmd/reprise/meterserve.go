@@ -128,17 +128,16 @@ func (s *meterService) startWork(streams *meterredis.Streams) {
 	worker := pipeline.NewWorker(pipeline.WorkerOptions{
 		Meter: s.meter, Streams: streams, Ledger: s.ledger, Directory: s.directory, Log: s.log, Batch: int(s.config.Batch), Idle: s.config.TakeOver,
 	})
-	for what, run := range map[string]func(context.Context) error{"worker": worker.Run, "keeper": s.keeper().Run} {
-		s.work.Go(func() {
-			err := run(s.life)
-			if err != nil {
-				s.log.Warn("meter: the "+what+" ended", "error", err)
-			}
-			if s.life.Err() == nil && err != nil { // it works by other terms than the ledger now has
-				s.failed <- err
-			}
-		})
-	}
+	s.work.Go(func() { worker.Run(s.life) })
+	s.work.Go(func() {
+		err := s.keeper().Run(s.life)
+		if err != nil {
+			s.log.Warn("meter: the keeper ended", "error", err)
+		}
+		if s.life.Err() == nil && err != nil { // it works by other terms than the ledger now has
+			s.failed <- err
+		}
+	})
 }
 
 // serve begins to answer.

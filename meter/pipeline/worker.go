@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
@@ -68,18 +67,19 @@ const (
 	waitingBatches = 10
 )
 
-// Run works until ctx ends, then finishes what it has read. An error is one of the work as a whole, such as streams that are
-// gone; what can be tried again is.
-func (w *Worker) Run(ctx context.Context) error {
-	group := new(errgroup.Group)
+// Run works until ctx ends, then finishes what it has read. What cannot be done is tried again.
+func (w *Worker) Run(ctx context.Context) {
+	var group sync.WaitGroup
 	for shard := range meterredis.Shards {
-		group.Go(func() error { w.serve(ctx, shard); return nil })
+		group.Go(func() { w.serve(ctx, shard) })
 	}
-	group.Go(func() error { w.serveInbox(ctx); return nil })
-	_ = group.Wait() // they return nothing
+	group.Go(func() { w.serveInbox(ctx) })
+	group.Wait()
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWait)
 	defer cancel()
-	return w.Streams.Leave(leave, w.name)
+	if err := w.Streams.Leave(leave, w.name); err != nil { // its name stays, and others claim what is left under it
+		w.Log.WarnContext(ctx, "meter: the streams", "error", err)
+	}
 }
 
 // serve works on a shard. What cannot be decided yet, such as the events of a unit that is closed, waits beside the others and

@@ -28,7 +28,7 @@ func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err erro
 		}
 	case passing(err):
 		r.state, r.attempts, r.again = retryable, t.attempts-1, w.backoff(t.attempts)
-		w.pace.free = time.Now().Add(w.options.Poll) // whatever else is taken would fail in the same way
+		w.pace.paused = time.Now().Add(w.options.Poll) // whatever else is taken would fail in the same way
 	case errors.Is(err, errNoTarget):
 		r.state = failed
 	case t.attempts < w.options.Attempts && !errors.Is(err, ErrBadUnit):

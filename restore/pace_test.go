@@ -27,7 +27,13 @@ func TestPace(t *testing.T) {
 		if d := took(1000, 200, 11); d != 2*time.Second {
 			t.Errorf("2000 units and one target more at 1000 a second took %v", d)
 		}
-		if d := took(0, 200, 100); d != 200*time.Millisecond { // what the last target still costs
+		if d := took(1, 200, 1); d != 200*time.Second {
+			t.Errorf("200 units before, at one a second, took %v", d)
+		}
+		if d := took(2000, 200, 2); d != 200*time.Millisecond {
+			t.Errorf("at a rate that was made higher it took %v", d)
+		}
+		if d := took(0, 200, 100); d != 0 {
 			t.Errorf("without a limit it took %v", d)
 		}
 		timer := time.NewTimer(time.Hour)

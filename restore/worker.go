@@ -184,22 +184,24 @@ func (w *worker) tell(ctx context.Context, kind, detail string) {
 }
 
 // pace keeps a worker from doing more units a second than it may.
-type pace struct{ free time.Time }
+type pace struct {
+	units  int64 // that were begun last
+	begun  time.Time
+	paused time.Time // until when, whatever the rate
+}
 
-// wait waits until there may be so many units more. A pause is not caught up.
+// wait waits until there may be so many units more: until those before have had their time, at the rate that holds now. A pause is not
+// caught up.
 func (p *pace) wait(ctx context.Context, rate, units int64) error {
-	now := time.Now()
-	if p.free.Before(now) {
-		p.free = now
-	}
-	at := p.free
+	still := time.Until(p.paused)
 	if rate > 0 {
-		p.free = p.free.Add(time.Duration(float64(units) / float64(rate) * float64(time.Second)))
+		still = max(still, time.Duration(float64(p.units)/float64(rate)*float64(time.Second))-time.Since(p.begun))
 	}
-	timer := time.NewTimer(at.Sub(now))
+	timer := time.NewTimer(still)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		p.units, p.begun = units, time.Now()
 		return context.Cause(ctx)
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -19,7 +19,8 @@ func ownerOf(line, family string) owner {
 	return owner{bucket, line != "" && family != ""}
 }
 
-// ownersRemembered is how many owners a sweep remembers, in 32 MiB.
+// ownersRemembered is how many owners a sweep remembers at most, in 32 MiB. Of a small installation it has slots for four times as many as
+// there are: keys come in no order, and what the processor has at hand is many times as fast as all of that.
 const ownersRemembered = 1 << 22
 
 // ownersKnown remembers owners, a fixed number of them: keys come in no order, and without it SQL would be asked about each owner as often

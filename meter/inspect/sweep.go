@@ -25,7 +25,11 @@ func (i *Inspector) Sweep(ctx context.Context, found func(Difference)) (seen int
 	if err := i.opened(); err != nil {
 		return 0, err
 	}
-	pages, known := make(chan []string, 1), newOwnersKnown(ownersRemembered)
+	counts, err := i.Ledger.Counts(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pages, known := make(chan []string, 1), newOwnersKnown(int(min(ownersRemembered, 4*(counts.Lines+counts.Families)+1)))
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(pages)

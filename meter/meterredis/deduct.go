@@ -210,7 +210,7 @@ func (m *Meter) arguments(d Delivery, u unit, date meter.Day, month meter.Month,
 	return []string{
 		string(m.generationOf(u)), known.globalStamp, policiesField(e.Line), known.lineStamp, openedField(month),
 		number(e.Bytes), appField(e.App, "individual"), d.Family, "1;d=" + date.String() + ";m=" + month.String(), m.happened(d),
-		unusual(rule, m.deadline(d)),
+		unusual(rule, m.deadline(d)), movesField(e.Line),
 	}
 }
 

@@ -86,7 +86,7 @@ func (m *Meter) grantArguments(believed meter.Generation, g meter.Grant, u unit,
 	if g.Kind == meter.Monthly && (g.Family != "" || family == "") {
 		opens = "opens"
 	}
-	args := []string{string(believed), g.Kind.String(), owner, openedField(g.Month), opens}
+	args := []string{string(believed), g.Kind.String(), owner, openedField(g.Month), opens, movesField(g.Line)}
 	if g.Family != "" {
 		return append(args, fieldAmount, number(g.Shared))
 	}

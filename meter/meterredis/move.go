@@ -100,7 +100,10 @@ func (m *Meter) Arrive(ctx context.Context, step Step, family string, h *Hydrati
 	args := slices.Concat([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, movesField(step.Line), strconv.Itoa(step.Number), strconv.Itoa(len(opened))}, opened,
 		[]string{strconv.Itoa(len(w.keys))}, w.args, w.fields)
 	n, err := m.moves.arrive.Exec(ctx, m.client, keys, args).AsInt64()
-	if err == nil && n == 0 {
+	switch {
+	case err == nil && n == -4:
+		return m.Arrive(ctx, step, family, h) // into the unit that is there now
+	case err == nil && n == 0:
 		return &meter.Refusal{Reason: meter.UnitNotHydrated, Detail: fmt.Sprintf("the unit %s is not complete: hydrate or restore it, then move the line again", u.tag)}
 	}
 	return moved(u, "move the line again", n, err)
@@ -114,6 +117,9 @@ func (m *Meter) unitGeneration(ctx context.Context, u unit) (meter.Generation, e
 	return meter.Generation(text), nil
 }
 
+// NotHere is judged of a line that has no keys in a unit, and to whose events the unit is to say that it has moved.
+const NotHere int64 = -1
+
 // Depart deletes the keys of a line in a unit that it has left, and leaves a mark there: events that are still sent to it are told that the
 // line has moved. It has gone unless its version is another one by now than was judged.
 func (m *Meter) Depart(ctx context.Context, step Step, family string, version int64, days []meter.Day, months []meter.Month) (gone bool, err error) {
@@ -126,21 +132,46 @@ func (m *Meter) Depart(ctx context.Context, step Step, family string, version in
 	for _, d := range days {
 		keys = append(keys, m.names.dailyTotal(u, line, d), m.names.dailyApp(u, line, d), m.names.dailyShared(u, line, d))
 	}
-	args := []string{rueidis.BinaryString(g[:]), number(version), policiesField(line), movesField(line), strconv.Itoa(step.Number)}
+	judged := ""
+	if version != NotHere {
+		judged = number(version)
+	}
+	args := []string{rueidis.BinaryString(g[:]), judged, policiesField(line), movesField(line), strconv.Itoa(step.Number)}
 	n, err := m.moves.depart.Exec(ctx, m.client, keys, args).AsInt64()
 	return n == 1, moved(u, "move the line again", n, err)
 }
 
-// LineVersion returns how many changes Redis has made to a line in this generation, and whether it knows the line there.
+// LineVersion returns how many changes Redis has made to a line in this generation, and whether it knows the line there. Units of one bucket share the
+// key: before a line has left one of them for another, it is known in both.
 func (m *Meter) LineVersion(ctx context.Context, line, family string) (version int64, known bool, err error) {
-	u := unitOf(line, family)
-	text, err := m.client.Do(ctx, m.client.B().Get().Key(m.names.lineVersion(u, line)).Build()).ToString()
-	switch {
-	case rueidis.IsRedisNil(err) || text == versionMoved:
-		return 0, false, nil
-	case err != nil:
-		return 0, false, store.Unavailable(fmt.Errorf("read the version of line %s: %w", line, err))
+	version, moves, known, err := m.lineIn(ctx, line, unitOf(line, family))
+	return version, known && moves >= 0, err
+}
+
+// Arrived reports whether a line is in the unit of a family, and came there by this step.
+func (m *Meter) Arrived(ctx context.Context, step Step, family string) (bool, error) {
+	_, moves, known, err := m.lineIn(ctx, step.Line, unitOf(step.Line, family))
+	return known && moves >= int64(step.Number), err
+}
+
+// lineIn reads the version of a line in the bucket of a unit, and the number of its last move that the unit has noted, below zero if the
+// line has left it.
+func (m *Meter) lineIn(ctx context.Context, line string, u unit) (version, moves int64, known bool, err error) {
+	replies := m.client.DoMulti(ctx, m.client.B().Get().Key(m.names.lineVersion(u, line)).Build(), m.client.B().Hget().Key(m.names.unit(u)).Field(movesField(line)).Build())
+	var texts [2]string
+	for i, reply := range replies {
+		if texts[i], err = reply.ToString(); err != nil && !rueidis.IsRedisNil(err) {
+			return 0, 0, false, store.Unavailable(fmt.Errorf("read the version of line %s: %w", line, err))
+		}
 	}
-	version, err = strconv.ParseInt(text, 10, 64)
-	return version, true, err
+	if texts[1] != "" {
+		if moves, err = strconv.ParseInt(texts[1], 10, 64); err != nil {
+			return 0, 0, false, fmt.Errorf("unit %s: field %s: %w", u.tag, movesField(line), err)
+		}
+	}
+	if texts[0] == "" || texts[0] == versionMoved {
+		return 0, moves, false, nil
+	}
+	version, err = strconv.ParseInt(texts[0], 10, 64)
+	return version, moves, true, err
 }

@@ -97,7 +97,8 @@ func openedField(m meter.Month) string { return "opened:" + m.String() }
 // policiesField is the field of a unit that says which policies of its own a line has.
 func policiesField(line string) string { return "policies:" + line }
 
-// movesField is the field of a unit that says which of a line's moves was the last to bring it here or to take it away.
+// movesField is the field of a unit that says which of a line's moves was the last to bring it here, or, below zero, to take it away: units of
+// one bucket share the other keys of the line.
 func movesField(line string) string { return "moves:" + line }
 
 func appField(app, part string) string { return "app:" + app + ":" + part }

@@ -141,7 +141,11 @@ func (mv *Mover) settle(ctx context.Context, line string, history []meterledger.
 	if len(before) == 0 {
 		return nil
 	}
+	beside := func(was string) bool { return meterredis.UnitBucket(line, was) == meterredis.UnitBucket(line, family) }
 	_, there, err := mv.Meter.LineVersion(ctx, line, family)
+	if there && slices.ContainsFunc(before, beside) { // the keys that are there may be those of the unit that it has to leave
+		there, err = mv.Meter.Arrived(ctx, step, family)
+	}
 	if err == nil && !there {
 		err = mv.ready(ctx)
 	}
@@ -149,6 +153,9 @@ func (mv *Mover) settle(ctx context.Context, line string, history []meterledger.
 		return err
 	}
 	for _, was := range before {
+		if beside(was) && there {
+			continue // what is in the bucket is of the unit that it is in
+		}
 		if err := mv.depart(ctx, step, was, there); err != nil {
 			return err
 		}
@@ -186,15 +193,19 @@ func (mv *Mover) depart(ctx context.Context, step meterredis.Step, was string, a
 	line := step.Line
 	return mv.patiently(ctx, meterledger.ErrNotDrained, func() error {
 		version, there, err := mv.Meter.LineVersion(ctx, line, was)
-		if err != nil || !there {
+		switch {
+		case err != nil || !there && arrived:
 			return err
-		}
-		if err := mv.close(ctx, line, was); err != nil {
-			return err
-		}
-		if !arrived {
-			if err := mv.drained(ctx, line, version); err != nil {
+		case !there:
+			version = meterredis.NotHere
+		default:
+			if err := mv.close(ctx, line, was); err != nil {
 				return err
+			}
+			if !arrived {
+				if err := mv.drained(ctx, line, version); err != nil {
+					return err
+				}
 			}
 		}
 		now, err := mv.Ledger.Now(ctx)

@@ -111,18 +111,18 @@ func TestUnitIsClosedForOneLine(t *testing.T) {
 	p.audit()
 }
 
-// stopped makes the first steps of a move of line-0 from family-0 to family-1, as one that died did: nothing, the unit is closed, membership is
+// stopped makes the first steps of a move of line-0 from family-0 to another, as one that died did: nothing, the unit is closed, membership is
 // switched, the line has left, or it has arrived as well.
-func (p *plant) stopped(steps int) {
+func (p *plant) stopped(steps int, to string) {
 	p.t.Helper()
 	mv := p.mover()
 	for _, step := range []func() error{
 		func() error { return p.meter.OpenUnit(p.t.Context(), "line-0", "family-0", false) },
-		func() error { return mv.switchOver(p.t.Context(), "line-0", "family-0", "family-1") },
+		func() error { return mv.switchOver(p.t.Context(), "line-0", "family-0", to) },
 		func() error {
 			return mv.depart(p.t.Context(), meterredis.Step{Line: "line-0", Number: 2}, "family-0", false)
 		},
-		func() error { return mv.arrive(p.t.Context(), meterredis.Step{Line: "line-0", Number: 2}, "family-1") },
+		func() error { return mv.arrive(p.t.Context(), meterredis.Step{Line: "line-0", Number: 2}, to) },
 	}[:steps] {
 		if err := step(); err != nil {
 			p.t.Fatal(err)
@@ -155,7 +155,7 @@ func TestMoveStops(t *testing.T) {
 				p := newPlant(t, servicetest.Postgres(t).Database(t), 12)
 				defer p.work()()
 				events := p.use("line-0", "line-0")
-				p.stopped(steps)
+				p.stopped(steps, "family-1")
 				if steps == 0 || steps == 4 { // it is decided where it is
 					events = append(events, p.use("line-0", "line-0", "line-0")...)
 				}
@@ -228,7 +228,7 @@ func TestMoveIsGivenUpWhileItRuns(t *testing.T) {
 		return fates
 	}
 	w.commit(t.Context(), decide(1))
-	p.stopped(2)
+	p.stopped(2, "family-1")
 	p.must(p.meter.OpenUnit(t.Context(), "line-0", "family-0", true)) // by one that had seen it in family-0
 	e := p.event(2)
 	e.Line = "line-0"
@@ -254,7 +254,7 @@ func TestLateSteps(t *testing.T) {
 	p := newPlant(t, servicetest.Postgres(t).Database(t), 12)
 	defer p.work()()
 	p.use("line-0")
-	p.stopped(4)
+	p.stopped(4, "family-1")
 	late, mv := meterredis.Step{Line: "line-0", Number: 2}, p.mover()
 	p.use("line-0")
 	p.must(mv.arrive(t.Context(), late, "family-1"))
@@ -321,7 +321,7 @@ func TestLineIsToppedUpWhileItMoves(t *testing.T) {
 			eachLedger(t, func(t *testing.T, dsn string) {
 				p := newPlant(t, dsn, 8)
 				defer p.work()()
-				p.stopped(steps)
+				p.stopped(steps, "family-1")
 				month := p.calendar.Month(time.Now())
 				g := meter.Grant{ID: "top-up", Kind: meter.TopUp, Line: "line-0", Month: month, Individual: 7}
 				if _, err := p.ledger.AddGrant(t.Context(), g); err != nil {

@@ -10,6 +10,7 @@
 --       0  the unit is not complete in this generation
 --      -2  the line has moved on meanwhile: nothing was changed
 --      -3  the bucket has another generation, or none
+--      -4  the unit was made meanwhile: nothing was changed
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
 	return -3
 end
@@ -25,12 +26,15 @@ if unit[1] ~= ARGV[2] or unit[2] ~= '3' then
 		redis.call('HSET', KEYS[1], ARGV[7 + i], '1')
 	end
 else -- whoever moves the line, too, may have been faster
-	if tonumber(redis.call('HGET', KEYS[1], ARGV[5]) or '0') > tonumber(ARGV[6]) then
+	if math.abs(tonumber(redis.call('HGET', KEYS[1], ARGV[5]) or '0')) > tonumber(ARGV[6]) then
 		return -2
 	end
 	local version = redis.call('GET', KEYS[3])
 	if version and version ~= 'moved' then
 		return 1
+	end
+	if ARGV[4] == 'make' then -- what it has besides the line is not to be written again
+		return -4
 	end
 end
 redis.call('HSET', KEYS[1], ARGV[5], ARGV[6])

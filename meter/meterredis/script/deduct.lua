@@ -9,10 +9,10 @@
 --       9 how the result begins   10 when it happened, in ms since 1970, empty if that does not matter
 --       11 what is unusual, empty for nothing; otherwise with commas between: why all is blocked or uncounted, cap of the line, of
 --       the app and of the shared allowance, slow if only the QoS allowance is used, speed of that, until when it is decided in ms
---       since 1970; each may be empty
+--       since 1970; each may be empty   12 field of the unit with the number of the line's last move, below zero if it left
 -- Reply the text of the result; without effect a reason of package meter, policies_changed, or unchecked if it
 --       happened before the unit was hydrated, or it is too late
-local unit = read('HMGET', KEYS[3], 'generation', 'phase', 'open', ARGV[5], ARGV[3], 'since')
+local unit = read('HMGET', KEYS[3], 'generation', 'phase', 'open', ARGV[5], ARGV[3], 'since', ARGV[12])
 local gate = read('HMGET', KEYS[4], 'open', 'stamp')
 local own = read('HMGET', KEYS[5], 'amount', 'qos')
 local version, family, granted, slowly = texts[1], ARGV[8], own[1], own[2]
@@ -25,7 +25,7 @@ elseif unit[1] ~= ARGV[1] or unit[2] ~= '3' then
 	return noEffect('unit_not_hydrated')
 elseif unit[3] ~= '1' then
 	return noEffect('unit_closed')
-elseif version == 'moved' then
+elseif version == 'moved' or unit[7] and string.byte(unit[7]) == 45 then -- it has left, also to another unit of the bucket
 	return noEffect('line_moved')
 elseif not version then
 	return noEffect('unknown_line')

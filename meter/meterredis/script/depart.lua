@@ -1,7 +1,8 @@
--- Deletes the keys of a line that has moved to another unit, and leaves a mark.
+-- Deletes the keys of a line that has moved to another unit, and leaves a mark: the version of the line, which other units of the bucket share,
+-- is moved, and the unit notes the number of the move below zero.
 --
 -- KEYS  1 unit   2 generation of the bucket   3 version of the line   then its other keys
--- ARGV  1 generation as bytes   2 version as it was judged   3 field of the unit with the stamp of the line's policies   4 field of the unit
+-- ARGV  1 generation as bytes   2 version as it was judged, empty if the line is not here and only the mark is to be left   3 field of the unit with the stamp of the line's policies   4 field of the unit
 --       with the number of the line's last move that was noted here   5 number of this one
 -- Reply 1  done, now or before
 --       0  the line has another version: nothing was changed
@@ -11,19 +12,21 @@ if redis.call('GET', KEYS[2]) ~= ARGV[1] then
 	return -3
 end
 local version = redis.call('GET', KEYS[3])
-if version == 'moved' then
-	return 1
+local noted = math.abs(tonumber(redis.call('HGET', KEYS[1], ARGV[4]) or '0'))
+if ARGV[2] ~= '' and version ~= 'moved' then
+	if noted >= tonumber(ARGV[5]) then
+		return -2
+	end
+	if version ~= ARGV[2] then
+		return 0
+	end
+	redis.call('SET', KEYS[3], 'moved')
+	for i = 4, #KEYS do
+		redis.call('DEL', KEYS[i])
+	end
+	redis.call('HDEL', KEYS[1], ARGV[3])
 end
-if tonumber(redis.call('HGET', KEYS[1], ARGV[4]) or '0') >= tonumber(ARGV[5]) then
-	return -2
+if noted < tonumber(ARGV[5]) and redis.call('EXISTS', KEYS[1]) == 1 then
+	redis.call('HSET', KEYS[1], ARGV[4], '-' .. ARGV[5])
 end
-if version ~= ARGV[2] then
-	return 0
-end
-redis.call('SET', KEYS[3], 'moved')
-for i = 4, #KEYS do
-	redis.call('DEL', KEYS[i])
-end
-redis.call('HDEL', KEYS[1], ARGV[3])
-redis.call('HSET', KEYS[1], ARGV[4], ARGV[5])
 return 1

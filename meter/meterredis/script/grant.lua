@@ -2,11 +2,12 @@
 --
 -- KEYS  1 unit   2 policy 8   3 version of the owner   4 its remaining allowance
 -- ARGV  1 generation   2 kind, monthly or topup   3 owner, line or family   4 field of the unit that is there if the month is open
---       5 opens if the grant opens the month for the unit   then names of fields and amounts
+--       5 opens if the grant opens the month for the unit   6 field of the unit with the number of the line's last move, below zero if
+--       it left   then names of fields and amounts
 -- Reply the version; without effect, a reason of package meter
 local call = redis.call
 local MOST = '9223372036854775807'
-local unit = call('HMGET', KEYS[1], 'generation', 'phase', 'open', ARGV[4])
+local unit = call('HMGET', KEYS[1], 'generation', 'phase', 'open', ARGV[4], ARGV[6])
 local gate = call('HMGET', KEYS[2], 'open', 'stamp')
 local version = call('GET', KEYS[3])
 local there = call('EXISTS', KEYS[4]) == 1
@@ -20,7 +21,7 @@ local function refusal()
 		return 'unit_not_hydrated'
 	elseif unit[3] ~= '1' then
 		return 'unit_closed'
-	elseif ARGV[3] == 'line' and version == 'moved' then
+	elseif ARGV[3] == 'line' and (version == 'moved' or string.sub(unit[5] or '', 1, 1) == '-') then
 		return 'line_moved'
 	elseif ARGV[3] == 'line' and not version then
 		return 'unknown_line'
@@ -50,12 +51,12 @@ local function room(a, b)
 	local mhigh, mlow = tonumber(string.sub(MOST, 1, -10)), tonumber(string.sub(MOST, -9))
 	return high < mhigh or high == mhigh and low <= mlow
 end
-for i = 6, #ARGV, 2 do
+for i = 7, #ARGV, 2 do
 	if not room(call('HGET', KEYS[4], ARGV[i]) or '0', ARGV[i + 1]) then
 		return noEffect('overflow')
 	end
 end
-for i = 6, #ARGV, 2 do
+for i = 7, #ARGV, 2 do
 	call('HINCRBY', KEYS[4], ARGV[i], ARGV[i + 1])
 end
 if ARGV[5] ~= '' then

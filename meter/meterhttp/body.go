@@ -88,7 +88,7 @@ func decodeObject(body []byte, fields map[string]any) (map[string]bool, error) {
 		case seen[name]:
 			return nil, &meter.Refusal{Reason: meter.DuplicateField, Field: name, Detail: "It is there twice: send it once."}
 		}
-		if err := d.Decode(to); err != nil {
+		if err := decodeValue(d, to); err != nil {
 			return nil, &meter.Refusal{Reason: meter.WrongType, Field: name, Detail: "Amounts are whole numbers in digits alone, ids are texts: " + strings.TrimPrefix(err.Error(), "json: ")}
 		}
 		seen[name] = true
@@ -100,6 +100,23 @@ func decodeObject(body []byte, fields map[string]any) (map[string]bool, error) {
 		return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "Something follows the object: send one."}
 	}
 	return seen, nil
+}
+
+// decodeValue reads a value, of which no part is null: encoding/json takes that for nothing said, and leaves what was to be read at zero.
+func decodeValue(d *json.Decoder, to any) error {
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
+		return err
+	}
+	for parts := json.NewDecoder(bytes.NewReader(raw)); ; {
+		part, err := parts.Token()
+		if err != nil {
+			return json.Unmarshal(raw, to)
+		}
+		if part == nil {
+			return errors.New("null is neither: leave the field out, or say what it is to be")
+		}
+	}
 }
 
 // month reads a parameter yyyyMM; 0 if it is not there.

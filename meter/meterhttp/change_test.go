@@ -69,7 +69,7 @@ func TestGrantsAreMadeOnce(t *testing.T) {
 		} {
 			s.want(what, s.grant("c", "key-2", body), http.StatusUnprocessableEntity, ProblemGrantRefused)
 		}
-		for what, body := range map[string]string{"fraction": `{"month":202601,"individual":1.5}`, "unknown": `{"month":202601,"Individual":1}`, "none": `{"individual":1}`, "text": `x`, "twice": `{"month":202601,"month":202601}`, "more": `{"month":202601}{}`, "2^63": `{"month":202601,"qos":9223372036854775808}`} {
+		for what, body := range map[string]string{"fraction": `{"month":202601,"individual":1.5}`, "unknown": `{"month":202601,"Individual":1}`, "none": `{"individual":1}`, "text": `x`, "twice": `{"month":202601,"month":202601}`, "more": `{"month":202601}{}`, "2^63": `{"month":202601,"qos":9223372036854775808}`, "null": `{"month":202601,"individual":null}`} {
 			s.want(what, s.grant("c", "key-2", body), http.StatusBadRequest, ProblemRequestMalformed)
 		}
 		s.want("no key", s.send("POST", "/v1/lines/c/grants", strings.NewReader(body)), http.StatusBadRequest, "key-missing")
@@ -108,6 +108,8 @@ func TestLines(t *testing.T) {
 		}
 		s.want("no family", put("new", `{"family_id":"nobody","individual":1,"qos":1}`), http.StatusUnprocessableEntity, ProblemLineRefused)
 		s.want("no plan", put("new", `{"individual":1}`), http.StatusBadRequest, ProblemRequestMalformed)
+		s.want("plan of nothing", put("new", `{"individual":null,"qos":5}`), http.StatusBadRequest, ProblemRequestMalformed)
+		s.want("family of nothing", put("new", `{"family_id":null,"individual":1,"qos":1}`), http.StatusBadRequest, ProblemRequestMalformed)
 		s.want("no id", put("a%20b", `{"individual":1,"qos":1}`), http.StatusBadRequest, ProblemRequestMalformed)
 		s.must(s.parts.Ledger.HoldFolds(t.Context(), "session", 1, "a test"))
 		s.want("restore", put("new", `{"family_id":"fam","individual":1,"qos":1}`), http.StatusConflict, ProblemHeldByRestore)

@@ -34,6 +34,7 @@ func TestBadEvents(t *testing.T) {
 		"fraction":              {replaced(":5,", ":5.5,"), meter.BadBytes, "bytes"},
 		"2^63":                  {replaced(":5,", ":9223372036854775808,"), meter.BadBytes, "bytes"},
 		"bytes as a text":       {replaced(":5,", `:"5",`), meter.WrongType, "bytes"},
+		"bytes are nothing":     {replaced(":5,", `:null,`), meter.WrongType, "bytes"},
 		"from the future":       {event("e", "c", 5, now.Add(2*time.Hour)), meter.InFuture, "occurred_at"},
 		"older than accepted":   {event("e", "c", 5, now.Add(-49*time.Hour)), meter.TooOld, "occurred_at"},
 		"without a field":       {replaced(`"app_id":"video",`, ""), meter.MissingField, "app_id"},

@@ -204,6 +204,23 @@ func (l *Ledger) ConfirmGrants(ctx context.Context, g meter.Generation, all []Co
 	})
 }
 
+// Confirmed returns which of some grants are known to be in Redis.
+func (l *Ledger) Confirmed(ctx context.Context, ids []string) (map[string]bool, error) {
+	wanted, err := database.IDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	confirmed := map[string]bool{}
+	return confirmed, l.db.Look(ctx, func(tx *database.Tx) error {
+		clear(confirmed)
+		rows, err := l.grantsOf(tx, l.sql.grantsByID, wanted)
+		for _, row := range rows {
+			confirmed[row.ID] = row.Confirmed()
+		}
+		return err
+	})
+}
+
 // UnconfirmedGrants returns grants of a month that are not known to be in Redis, in the order of their ids, from the one after a given
 // id on: "" is the beginning. Fewer than limit are the last.
 func (l *Ledger) UnconfirmedGrants(ctx context.Context, month meter.Month, after string, limit int) (all []GrantRow, err error) {

@@ -116,6 +116,9 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 		}
 	}
 	known, err := k.Directory.Lines(ctx, time.Now(), lines...)
+	if err == nil {
+		grants, err = k.waiting(ctx, grants)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -147,6 +150,20 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 		return 0, err
 	}
 	return len(made), k.Meter.SettleGrants(ctx, settled, families(known))
+}
+
+// waiting returns those of some grants that still wait. It is asked when the families of their lines are known: a line has everything that
+// was made in a unit confirmed before it leaves that, so whatever waits now was not made where the line was before.
+func (k *Keeper) waiting(ctx context.Context, grants []meterledger.GrantRow) ([]meterledger.GrantRow, error) {
+	if len(grants) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(grants))
+	for i, g := range grants {
+		ids[i] = g.ID
+	}
+	confirmed, err := k.Ledger.Confirmed(ctx, ids)
+	return slices.DeleteFunc(grants, func(g meterledger.GrantRow) bool { return confirmed[g.ID] }), err
 }
 
 // families are those of lines.
@@ -226,6 +243,9 @@ func (k *Keeper) Bring(ctx context.Context, id string) (meterledger.GrantRow, er
 	}
 	known, err := k.Ledger.Lines(ctx, []string{g.Line})
 	if err != nil {
+		return g, err
+	}
+	if g, err = k.Ledger.Grant(ctx, id); err != nil || g.Confirmed() { // as in waiting
 		return g, err
 	}
 	done, err := k.grant(ctx, believed, g.Grant, known[g.Line].Family)

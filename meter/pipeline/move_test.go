@@ -350,3 +350,34 @@ func TestLineIsToppedUpWhileItMoves(t *testing.T) {
 		})
 	}
 }
+
+// A keeper that was held up after it had read a top-up, while another one made it and its line moved, makes it no second time.
+func TestTopUpIsMadeBeforeTheLineMoves(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		ctx, p := t.Context(), newPlant(t, dsn, 8)
+		defer p.work()()
+		month := p.calendar.Month(time.Now())
+		if _, err := p.ledger.AddGrant(ctx, meter.Grant{ID: "top-up", Kind: meter.TopUp, Line: "line-0", Month: month, Individual: 7}); err != nil {
+			t.Fatal(err)
+		}
+		believed, err := p.keeper().believe(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := p.ledger.UnconfirmedGrants(ctx, month, "", 10)
+		if err != nil || len(read) != 1 {
+			t.Fatalf("%+v, %v", read, err)
+		}
+		if n, err := p.keeper().Confirm(ctx); err != nil || n != 1 {
+			t.Fatalf("%d grants, %v", n, err)
+		}
+		p.must(p.mover().Move(ctx, "line-0", "family-1"))
+		p.directory.Forget("line-0")
+		if n, err := p.keeper().confirm(ctx, believed, read, map[string]bool{}); err != nil || n != 0 {
+			t.Errorf("%d grants, %v", n, err)
+		}
+		p.use("line-0", "line-2")
+		p.audit()
+	})
+}

@@ -113,6 +113,13 @@ func (f *fate) follow(ctx context.Context, w *Worker, checked bool) {
 // take takes what the script has said.
 func (f *fate) take(ctx context.Context, w *Worker, family string, decided meterredis.Decision, err error) {
 	f.row, f.err = nil, nil
+	if errors.Is(err, meter.MissingAllowance) {
+		if w.granting(ctx, f.event.Line, family) {
+			f.err = err
+			return
+		}
+		decided, err = w.Meter.Deduct(ctx, meterredis.Delivery{Event: f.event, Family: family}) // it may have come before SQL was asked
+	}
 	if err == nil {
 		f.row = &meter.Row{Event: f.event, Result: decided.Result}
 		return
@@ -120,8 +127,6 @@ func (f *fate) take(ctx context.Context, w *Worker, family string, decided meter
 	var refusal *meter.Refusal
 	var stuck *meterredis.Stuck
 	switch {
-	case errors.Is(err, meter.MissingAllowance) && w.granting(ctx, f.event.Line, family):
-		f.err = err
 	case errors.As(err, &refusal) && refusal.Reason.Action() == meter.Reject && refusal.Reason != meter.UnknownLine:
 		f.refuse(refusal)
 	case errors.As(err, &stuck):

@@ -242,7 +242,11 @@ func (s *site) unfinished() {
 	known, err := s.parts.Ledger.Lines(s.t.Context(), []string{"d"})
 	s.must(err)
 	e := meter.Event{ID: "no-row", Line: "d", App: "video", Bytes: 1, At: time.Now().Truncate(time.Microsecond)}
-	_, err = s.parts.Meter.Deduct(s.t.Context(), meterredis.Delivery{Event: e, Family: known["d"].Family, Checked: true})
+	d := meterredis.Delivery{Event: e, Family: known["d"].Family}
+	checks, err := s.parts.Meter.Checks(s.t.Context(), []meterredis.Delivery{d})
+	s.must(err)
+	d.Checked = checks[0]
+	_, err = s.parts.Meter.Deduct(s.t.Context(), d)
 	s.must(err)
 	s.parts.MaxWait = time.Second
 	s.serve()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -23,10 +24,14 @@ type Delivery struct {
 	// Family is that of the line, as whoever delivers knows it; empty for none. If it is another by now, the decision
 	// is refused with [meter.LineMoved] or [meter.UnknownLine].
 	Family string
-	// Checked says that the done log has no row of the event. An event so old that its record may be forgotten is
-	// decided only then; otherwise the error is [ErrUnchecked].
-	Checked bool
+	// Checked says that the done log has no row of the event, and was asked after [Meter.Checks]. An event so old that its record may be
+	// forgotten is decided only then; otherwise the error is [ErrUnchecked]. Empty is not asked.
+	Checked Checked
 }
+
+// Checked is since when a unit has records, as it was before the done log was asked about an event. Where it has changed when the event is
+// decided, because the unit was hydrated or lines came to it, the event may have been decided meanwhile, and its record be forgotten.
+type Checked string
 
 // Decision is what was decided about an event.
 type Decision struct {
@@ -112,6 +117,28 @@ func (m *Meter) DeductAll(ctx context.Context, deliveries []Delivery) []Decided 
 
 // againAtOnce is how many of many deliveries are decided at once for which other policies hold than was known.
 const againAtOnce = 128
+
+// Checks returns what deliveries are to be checked at, in their order: ask it before the done log is asked.
+func (m *Meter) Checks(ctx context.Context, deliveries []Delivery) ([]Checked, error) {
+	var ask rueidis.Commands
+	at := map[string]int{}
+	for _, d := range deliveries {
+		u := unitOf(d.Event.Line, d.Family)
+		if _, asked := at[u.tag]; !asked {
+			at[u.tag] = len(ask)
+			ask = append(ask, m.client.B().Hget().Key(m.names.unit(u)).Field("since").Build())
+		}
+	}
+	replies, checks := m.client.DoMulti(ctx, ask...), make([]Checked, len(deliveries))
+	for i, d := range deliveries {
+		since, err := replies[at[unitOf(d.Event.Line, d.Family).tag]].ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return nil, store.Unavailable(fmt.Errorf("read since when units have records: %w", err))
+		}
+		checks[i] = Checked("=" + since)
+	}
+	return checks, nil
+}
 
 // deduction is the call of the script that decides a delivery, by the policies that are known.
 func (m *Meter) deduction(d Delivery) redisstore.EffectCall {
@@ -246,10 +273,10 @@ func limit(n int64) string {
 	return number(n)
 }
 
-// happened is when the event happened in milliseconds since 1970, if it matters.
+// happened is when the event happened in milliseconds since 1970, or what it was checked at.
 func (m *Meter) happened(d Delivery) string {
-	if d.Checked {
-		return ""
+	if d.Checked != "" {
+		return string(d.Checked)
 	}
 	return number(d.Event.At.UnixMilli())
 }
@@ -257,7 +284,7 @@ func (m *Meter) happened(d Delivery) string {
 // deadline is until when an event is decided without a look at the done log, in milliseconds since 1970. For one that is young by
 // this process' clock, which is right by days, it does not matter, and asking the server's costs something.
 func (m *Meter) deadline(d Delivery) string {
-	if d.Checked || time.Since(d.Event.At) < m.horizon.Retention/2 {
+	if d.Checked != "" || time.Since(d.Event.At) < m.horizon.Retention/2 {
 		return ""
 	}
 	return number(d.Event.At.Add(m.horizon.Retention).UnixMilli())

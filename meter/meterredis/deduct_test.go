@@ -179,12 +179,23 @@ func (m *Meter) here(c metertest.Case) metertest.Case {
 	return c
 }
 
+// checked is a delivery of which the done log has no row.
+func (m *Meter) checked(t testing.TB, d Delivery) Delivery {
+	t.Helper()
+	checks, err := m.Checks(t.Context(), []Delivery{d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Checked = checks[0]
+	return d
+}
+
 // compare decides a case both ways.
 func (m *Meter) compare(t testing.TB, c metertest.Case) meter.Reason {
 	t.Helper()
 	s := c.State
 	next, result, refused := meter.Apply(s, c.Event, c.Policies)
-	got, err := m.Deduct(t.Context(), Delivery{Event: c.Event, Family: s.Family, Checked: true})
+	got, err := m.Deduct(t.Context(), m.checked(t, Delivery{Event: c.Event, Family: s.Family}))
 	reason, want := reasonOf(err), reasonOf(refused)
 	if reason != want || (err == nil) != (refused == nil) {
 		t.Errorf("refused with %v, want %v", err, refused)

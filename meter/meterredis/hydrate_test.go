@@ -176,7 +176,12 @@ func TestHydrate(t *testing.T) {
 	if _, err := v.m.Deduct(t.Context(), Delivery{Event: old, Family: v.families[old.Line]}); !errors.Is(err, ErrUnchecked) {
 		t.Errorf("an event from before the hydration: %v", err)
 	}
-	if _, err := v.m.Deduct(t.Context(), Delivery{Event: old, Family: v.families[old.Line], Checked: true}); err != nil {
+	late := v.m.checked(t, Delivery{Event: old, Family: v.families[old.Line]})
+	late.Checked += "1"
+	if _, err := v.m.Deduct(t.Context(), late); !errors.Is(err, ErrUnchecked) {
+		t.Errorf("after a look at the done log, before the unit began anew: %v", err)
+	}
+	if _, err := v.m.Deduct(t.Context(), v.m.checked(t, Delivery{Event: old, Family: v.families[old.Line]})); err != nil {
 		t.Errorf("after a look at the done log: %v", err)
 	}
 	v.settles(t)

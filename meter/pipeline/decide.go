@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,7 @@ type fate struct {
 	done  bool           // its row is there already
 	why   *meter.Refusal // it is refused for good
 	err   error          // it is decided later
+	check meterredis.Checked
 }
 
 // decide has deliveries decided, many at once. The rows that it returns are not committed yet.
@@ -47,13 +49,13 @@ func (w *Worker) decide(ctx context.Context, deliveries []delivery) []fate {
 			decidable = append(decidable, &fates[i])
 		}
 	}
-	w.deductAll(ctx, decidable, known, false)
+	w.deductAll(ctx, decidable, known)
 	w.look(ctx, fates)
 	return fates
 }
 
 // deductAll asks the script about events, of lines as they are known.
-func (w *Worker) deductAll(ctx context.Context, fates []*fate, known map[string]meterledger.Line, checked bool) {
+func (w *Worker) deductAll(ctx context.Context, fates []*fate, known map[string]meterledger.Line) {
 	var ask []meterredis.Delivery
 	var asked []*fate
 	for _, f := range fates {
@@ -62,7 +64,7 @@ func (w *Worker) deductAll(ctx context.Context, fates []*fate, known map[string]
 			f.refuse(noSuchLine())
 			continue
 		}
-		ask, asked = append(ask, meterredis.Delivery{Event: f.event, Family: line.Family, Checked: checked}), append(asked, f)
+		ask, asked = append(ask, meterredis.Delivery{Event: f.event, Family: line.Family, Checked: f.check}), append(asked, f)
 	}
 	group := new(errgroup.Group)
 	group.SetLimit(troublesAtOnce)
@@ -74,7 +76,7 @@ func (w *Worker) deductAll(ctx context.Context, fates []*fate, known map[string]
 		}
 		group.Go(func() error {
 			if f.take(ctx, w, ask[i].Family, d.Decision, d.Err); f.elsewhere() {
-				f.follow(ctx, w, checked)
+				f.follow(ctx, w)
 			}
 			return nil
 		})
@@ -95,8 +97,9 @@ func (f *fate) elsewhere() bool {
 	return errors.As(f.err, &refusal) && (refusal.Reason.Action() == meter.LookUp || refusal.Reason == meter.UnknownLine)
 }
 
-// follow looks up once more in which family the line is, and decides the event there.
-func (f *fate) follow(ctx context.Context, w *Worker, checked bool) {
+// follow looks up once more in which family the line is, and decides the event there. Where it was checked for another unit it is to be
+// checked again.
+func (f *fate) follow(ctx context.Context, w *Worker) {
 	w.Directory.Forget(f.event.Line)
 	known, err := w.Directory.Lines(ctx, time.Now(), f.event.Line)
 	switch line := known[f.event.Line]; {
@@ -105,7 +108,7 @@ func (f *fate) follow(ctx context.Context, w *Worker, checked bool) {
 	case line.ID == "":
 		f.refuse(noSuchLine())
 	default:
-		decided, err := w.Meter.Deduct(ctx, meterredis.Delivery{Event: f.event, Family: line.Family, Checked: checked})
+		decided, err := w.Meter.Deduct(ctx, meterredis.Delivery{Event: f.event, Family: line.Family})
 		f.take(ctx, w, line.Family, decided, err)
 	}
 }
@@ -169,31 +172,51 @@ func (f *fate) refuse(err error) {
 
 // look asks the done log about events whose records may be forgotten, and has those decided that have no row.
 func (w *Worker) look(ctx context.Context, fates []fate) {
-	var ask []meterledger.Identity
-	for i := range fates {
-		if errors.Is(fates[i].err, meterredis.ErrUnchecked) {
-			ask = append(ask, meterledger.Identity{Line: fates[i].event.Line, Event: fates[i].event.ID})
-		}
-	}
-	if len(ask) == 0 {
-		return
-	}
-	found, err := w.Ledger.LookupDone(ctx, ask)
-	var purged meter.Day // it is noted before the first row goes, so it is asked for after these
-	if err == nil {
-		purged, err = w.Ledger.Purged(ctx)
-	}
-	var missing []*fate
+	var old []*fate
 	var lines []string
 	for i := range fates {
-		f := &fates[i]
-		if !errors.Is(f.err, meterredis.ErrUnchecked) {
-			continue
+		if f := &fates[i]; errors.Is(f.err, meterredis.ErrUnchecked) {
+			old, lines = append(old, f), append(lines, f.event.Line)
 		}
-		row, there := found[meterledger.Identity{Line: f.event.Line, Event: f.event.ID}]
-		switch {
-		case err != nil:
+	}
+	if len(old) == 0 {
+		return
+	}
+	known, err := w.Directory.Lines(ctx, time.Now(), lines...)
+	if err == nil {
+		err = w.check(ctx, old, known)
+	}
+	if err != nil {
+		for _, f := range old {
 			f.err = err
+		}
+		return
+	}
+	w.deductAll(ctx, slices.DeleteFunc(old, func(f *fate) bool { return f.done || f.why != nil }), known)
+}
+
+// check asks the done log about events, and finishes those that it knows of. The others are checked.
+func (w *Worker) check(ctx context.Context, old []*fate, known map[string]meterledger.Line) error {
+	deliveries, ask := make([]meterredis.Delivery, len(old)), make([]meterledger.Identity, len(old))
+	for i, f := range old {
+		deliveries[i] = meterredis.Delivery{Event: f.event, Family: known[f.event.Line].Family}
+		ask[i] = meterledger.Identity{Line: f.event.Line, Event: f.event.ID}
+	}
+	checks, err := w.Meter.Checks(ctx, deliveries)
+	if err != nil {
+		return err
+	}
+	found, err := w.Ledger.LookupDone(ctx, ask)
+	if err != nil {
+		return err
+	}
+	purged, err := w.Ledger.Purged(ctx) // it is noted before the first row goes, so it is asked for after these
+	if err != nil {
+		return err
+	}
+	for i, f := range old {
+		row, there := found[ask[i]]
+		switch {
 		case there && row.Event.Digest() == f.event.Digest():
 			f.done, f.err = true, nil
 		case there:
@@ -201,18 +224,8 @@ func (w *Worker) look(ctx context.Context, fates []fate) {
 		case w.Meter.Day(f.event.At) <= purged:
 			f.refuse(&meter.Refusal{Reason: meter.TooOld, Field: "occurred_at", Detail: "rows of its day were purged, and nobody knows whether it was counted: book it by hand"})
 		default:
-			missing, lines = append(missing, f), append(lines, f.event.Line)
+			f.check = checks[i]
 		}
 	}
-	if len(missing) == 0 {
-		return
-	}
-	known, err := w.Directory.Lines(ctx, time.Now(), lines...)
-	if err != nil {
-		for _, f := range missing {
-			f.err = err
-		}
-		return
-	}
-	w.deductAll(ctx, missing, known, true)
+	return nil
 }

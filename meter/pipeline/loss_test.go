@@ -134,7 +134,7 @@ func TestOneFamilyAtOnce(t *testing.T) {
 	p := newPlant(t, servicetest.Postgres(t).Database(t), 4) // lines 0 and 2 are in one family
 	for _, line := range []string{"line-0", "line-2"} {
 		all := meter.Event{ID: "all-of-it", Line: line, App: "video", Bytes: 20_000, At: time.Now().Truncate(time.Microsecond)}
-		if _, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: all, Family: "family-0", Checked: true}); err != nil {
+		if _, err := p.meter.Deduct(t.Context(), p.checked(all, "family-0")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestOneFamilyAtOnce(t *testing.T) {
 	for n := range 1000 {
 		group.Go(func() {
 			e := meter.Event{ID: fmt.Sprint(n), Line: fmt.Sprintf("line-%d", n%2*2), App: "video", Bytes: 60, At: time.Now().Truncate(time.Microsecond)}
-			d, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: e, Family: "family-0", Checked: true})
+			d, err := p.meter.Deduct(t.Context(), p.checked(e, "family-0"))
 			if err != nil {
 				t.Error(err)
 			}

@@ -232,7 +232,7 @@ func TestMoveIsGivenUpWhileItRuns(t *testing.T) {
 	p.must(p.meter.OpenUnit(t.Context(), "line-0", "family-0", true)) // by one that had seen it in family-0
 	e := p.event(2)
 	e.Line = "line-0"
-	decided, err := p.meter.Deduct(t.Context(), meterredis.Delivery{Event: e, Family: "family-0", Checked: true})
+	decided, err := p.meter.Deduct(t.Context(), p.checked(e, "family-0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,4 +380,34 @@ func TestTopUpIsMadeBeforeTheLineMoves(t *testing.T) {
 		p.use("line-0", "line-2")
 		p.audit()
 	})
+}
+
+// An event of which the done log had no row, which another worker decided before its line moved, is not decided where the line is then.
+func TestEventIsCheckedForOneUnit(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, servicetest.Postgres(t).Database(t), 8)
+	worker := func() *Worker {
+		return NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: NewDirectory(p.ledger, time.Minute)})
+	}
+	slow, e := worker(), p.event(1)
+	e.Line = "line-0"
+	known, err := slow.Directory.Lines(t.Context(), time.Now(), e.Line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := &fate{event: e, err: meterredis.ErrUnchecked}
+	p.must(slow.check(t.Context(), []*fate{late}, known))
+
+	w := worker()
+	w.commit(t.Context(), w.decide(t.Context(), []delivery{{text: string(e.AppendJSON(nil))}}))
+	p.must(p.mover().Move(t.Context(), e.Line, "family-1"))
+	slow.Directory.Forget(e.Line)
+	if known, err = slow.Directory.Lines(t.Context(), time.Now(), e.Line); err != nil {
+		t.Fatal(err)
+	}
+	if slow.deductAll(t.Context(), []*fate{late}, known); late.row != nil || late.check == "" || late.err == nil {
+		t.Errorf("it is decided again: %+v", late)
+	}
+	p.rows([]meter.Event{e})
+	p.audit()
 }

@@ -119,6 +119,19 @@ func (p *plant) intake(durable bool) *Intake {
 	return &Intake{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory, Horizon: p.horizon, Durable: durable}
 }
 
+// checked is a delivery of an event of which the done log has no row.
+func (p *plant) checked(e meter.Event, family string) meterredis.Delivery {
+	p.t.Helper()
+	d := meterredis.Delivery{Event: e, Family: family}
+	checks, err := p.meter.Checks(p.t.Context(), []meterredis.Delivery{d})
+	if err != nil {
+		p.t.Error(err)
+		return d
+	}
+	d.Checked = checks[0]
+	return d
+}
+
 // work runs a worker until the function that it returns is called.
 func (p *plant) work() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())

@@ -6,12 +6,13 @@
 --       of a line in a family: 9 version of the family   10 its remaining allowance
 -- ARGV  1 generation   2 stamp of the global policies   3 field of the unit with the stamp of the line's, 4 that stamp
 --       5 field of the unit that is there if the month is open   6 bytes   7 the app's field of individual usage   8 family
---       9 how the result begins   10 when it happened, in ms since 1970, empty if that does not matter
+--       9 how the result begins   10 when it happened, in ms since 1970, or = and the unit's since, when the done log was asked
+--       and has no row
 --       11 what is unusual, empty for nothing; otherwise with commas between: why all is blocked or uncounted, cap of the line, of
 --       the app and of the shared allowance, slow if only the QoS allowance is used, speed of that, until when it is decided in ms
 --       since 1970; each may be empty   12 field of the unit with the number of the line's last move, below zero if it left
 -- Reply the text of the result; without effect a reason of package meter, policies_changed, or unchecked if it
---       happened before the unit was hydrated, or it is too late
+--       happened before the unit was hydrated and the done log was not asked since, or it is too late
 local unit = read('HMGET', KEYS[3], 'generation', 'phase', 'open', ARGV[5], ARGV[3], 'since', ARGV[12])
 local gate = read('HMGET', KEYS[4], 'open', 'stamp')
 local own = read('HMGET', KEYS[5], 'amount', 'qos')
@@ -62,7 +63,11 @@ else
 	end
 	monthly = found[1] or '0'
 end
-if ARGV[10] ~= '' and unit[6] and tonumber(ARGV[10]) < tonumber(unit[6]) then
+if string.byte(ARGV[10]) == 61 then
+	if string.sub(ARGV[10], 2) ~= (unit[6] or '') then
+		return noEffect('unchecked')
+	end
+elseif unit[6] and tonumber(ARGV[10]) < tonumber(unit[6]) then
 	return noEffect('unchecked')
 end
 local all, lineCap, appCap, sharedCap, onlySlow, speed, deadline = '', '', '', '', '', '', ''

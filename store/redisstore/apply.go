@@ -53,7 +53,7 @@ func (s *Store) decide(ctx context.Context, command machine.Command) (machine.Re
 func (s *Store) step(ctx context.Context, t target, command machine.Command) (machine.Reply, error) {
 	fresh, makes := newFresh(command)
 	for {
-		found, err := s.look(ctx, t, fresh.packed)
+		found, err := s.look(ctx, t, &fresh)
 		if err != nil {
 			if makes {
 				s.held.drop(t.digest) // there may be another record of the same claim
@@ -102,15 +102,18 @@ func madeBefore(command machine.Command) machine.Instant {
 	return 0
 }
 
-// load reads the record of a target. If there is none it makes one, if it is given one.
-func (s *Store) load(ctx context.Context, t target, fresh []byte) (found, error) {
-	args := []string{string(t.generation[:])}
-	if fresh != nil {
-		args = append(args, rueidis.BinaryString(fresh), nominal)
+// load reads the record of a target. If there is none it makes one, if it is given one, and within its bounds.
+func (s *Store) load(ctx context.Context, t target, fresh *fresh) (found, error) {
+	args, makes := []string{string(t.generation[:])}, fresh != nil && fresh.packed != nil
+	if makes {
+		args = append(args, rueidis.BinaryString(fresh.packed), nominal)
+	}
+	if makes && fresh.bounded() {
+		args = append(args, s.bound(fresh.before), strconv.FormatInt(s.milliseconds(fresh.from+999), 10))
 	}
 	message, err := s.scripts.load.Exec(ctx, s.client, t.keys, args).ToMessage()
 	switch {
-	case err != nil && fresh != nil:
+	case err != nil && makes:
 		return found{}, sent(ctx, err)
 	case err != nil:
 		return found{}, unread(ctx, err)
@@ -182,7 +185,7 @@ func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Recor
 	}
 	keys := t.keys
 	if !f.before.IsZero() {
-		args = append(args, "", strconv.FormatInt(s.milliseconds(f.before+999), 10))
+		args = append(args, "", s.bound(f.before))
 	} else if change := indexing(f, next); change != "" {
 		keys, args = append(keys[:len(keys):len(keys)], s.names.abandoned(t.bucket)), append(args, change)
 	}
@@ -207,6 +210,14 @@ func (s *Store) swap(ctx context.Context, t target, f found, next *machine.Recor
 // instant turns milliseconds of the server's clock into an instant.
 func (s *Store) instant(ms int64) machine.Instant {
 	return machine.Instant(ms * 1000).Add(s.offset())
+}
+
+// bound is from when on something is not made any more, in milliseconds of the server's clock; empty for no bound.
+func (s *Store) bound(before machine.Instant) string {
+	if before.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(s.milliseconds(before+999), 10)
 }
 
 // milliseconds is the way back.

@@ -17,20 +17,25 @@ type fresh struct {
 	record *machine.Record
 	reply  machine.Reply
 	packed []byte
+	// before and from bound when it is made; zero is no bound.
+	before, from machine.Instant
 }
 
-// newFresh is false for commands that make nothing, and for claims whose bounds only the store's time can judge.
+// bounded reports whether only the server's time can tell whether it is made.
+func (f *fresh) bounded() bool { return !f.before.IsZero() || !f.from.IsZero() }
+
+// newFresh is false for commands that make nothing.
 func newFresh(command machine.Command) (f fresh, makes bool) {
-	var c machine.Claim
-	switch command := command.(type) {
+	switch c := command.(type) {
 	case machine.Claim:
-		c = command
+		f.before, f.from = c.CreateBefore, c.CreateFrom
+		c.CreateBefore, c.CreateFrom = 0, 0
+		command = c
 	case machine.Begin:
-		c = command.Claim
+		f.before, f.from = c.CreateBefore, c.CreateFrom
+		c.CreateBefore, c.CreateFrom = 0, 0
+		command = c
 	default:
-		return f, false
-	}
-	if c.CreateBefore != 0 || c.CreateFrom != 0 {
 		return f, false
 	}
 	f.record, f.reply = machine.Step(nil, command, anyBirth.Time())
@@ -53,11 +58,11 @@ func shift(by machine.Instant, instants ...*machine.Instant) {
 }
 
 // look reads the record of a target. If there is none it makes one, if it is given one.
-func (s *Store) look(ctx context.Context, t target, fresh []byte) (found, error) {
-	if fresh == nil || s.older {
+func (s *Store) look(ctx context.Context, t target, fresh *fresh) (found, error) {
+	if fresh.packed == nil || fresh.bounded() || s.older {
 		return s.load(ctx, t, fresh)
 	}
-	w := turn{keys: t.keys, generation: t.generation, packed: fresh}
+	w := turn{keys: t.keys, generation: t.generation, packed: fresh.packed}
 	err := s.joinRound(ctx, &w)
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -55,5 +56,41 @@ func TestFinishOfAnotherLife(t *testing.T) {
 	found := want(t, other, machine.Found, machine.Inspect{Scope: begin.Scope})
 	if found.LeaseEnd != lease {
 		t.Errorf("the lease of the record ends at %v, that of the claim at %v", found.LeaseEnd, lease)
+	}
+}
+
+// A claim with bounds, as every claim of a guard has one, is made in one round trip, and only within them.
+func TestClaimWithBounds(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	for name, older := range map[string]bool{"new": false, "older": true} {
+		d := databaseOn(t, server.DSN(1))
+		d.options.older = older
+		s := d.open()
+		at := want(t, s, machine.NotFound, machine.Inspect{Scope: newBegin().Scope}).At
+		for _, c := range []struct {
+			before, from machine.Instant
+			want         machine.Outcome
+		}{
+			{at.Add(time.Hour), 0, machine.Acquired}, {at.Add(time.Hour), at.Add(-time.Hour), machine.Acquired}, {0, at.Add(-time.Hour), machine.Acquired},
+			{at, 0, machine.Barred}, {1, 0, machine.Barred}, {at.Add(time.Hour), at.Add(time.Minute), machine.Barred}, {0, at.Add(time.Hour), machine.Barred},
+		} {
+			begin := newBegin()
+			begin.CreateBefore, begin.CreateFrom = c.before, c.from
+			server.Do("CONFIG", "RESETSTAT")
+			reply := want(t, s, c.want, begin)
+			if n := calls(t, server)["evalsha"] + calls(t, server)["eval"]; n != 1 {
+				t.Errorf("%s: a claim from %v to %v took %d round trips", name, c.from, c.before, n)
+			}
+			if c.want == machine.Barred {
+				want(t, s, machine.NotFound, machine.Inspect{Scope: begin.Scope})
+				continue
+			}
+			if found := want(t, s, machine.Found, machine.Inspect{Scope: begin.Scope}); found.LeaseEnd != reply.LeaseEnd {
+				t.Errorf("%s: the lease of the record ends at %v, that of the claim at %v", name, found.LeaseEnd, reply.LeaseEnd)
+			}
+			want(t, s, machine.CompletedNow, completion(begin, "answer"))
+			want(t, s, machine.Replay, anotherCaller(begin))
+		}
 	}
 }

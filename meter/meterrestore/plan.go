@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"math"
 	"strconv"
 	"time"
 
@@ -286,86 +285,6 @@ func (p *Plan) OpenGate(ctx context.Context, fence restore.Fence) (err error) {
 // Abandon implements [restore.Plan].
 func (p *Plan) Abandon(ctx context.Context, fence restore.Fence) error {
 	return p.release(ctx, fence)
-}
-
-// Expect implements [restore.Plan].
-func (p *Plan) Expect(ctx context.Context, phase int) (int64, error) {
-	counts, err := p.Ledger.Counts(ctx)
-	units := counts.Families + counts.LoneLines
-	if phase == len(phases()) {
-		others, _ := p.others("", math.MaxInt)
-		units += int64(len(others))
-	}
-	return units, err
-}
-
-// Targets implements [restore.Plan]. Ranges are made of what is in the ledger now: units that are added later are in the range of
-// their name.
-func (p *Plan) Targets(ctx context.Context, phase int, after string, limit int) (targets []restore.Target, last bool, err error) {
-	verifying := phase == len(phases())
-	if verifying && other(restore.Target{From: after}) {
-		targets, last = p.others(after, limit)
-		return targets, last, nil
-	}
-	var first []restore.Target // of a sample that has no other
-	for from := after; ; {
-		ranges, err := p.Ledger.RangesFrom(ctx, from, unitsInTarget, limit)
-		if err != nil {
-			return nil, false, err
-		}
-		if from = ranges[len(ranges)-1].To; !verifying {
-			return targetsOf(ranges), from == "", nil
-		}
-		all := targetsOf(ranges)
-		if first == nil {
-			first = all[:min(1, len(all))]
-		}
-		targets := p.sampled(all, from == "")
-		switch {
-		case len(targets) > 0:
-			return targets, false, nil
-		case from == "" && after == "" && len(first) > 0:
-			return first, false, nil
-		case from == "":
-			targets, last = p.others("", limit)
-			return targets, last, nil
-		}
-	}
-}
-
-// targetsOf are the targets of ranges in which there is something.
-func targetsOf(ranges []meterledger.Range) (targets []restore.Target) {
-	for _, r := range ranges {
-		if r.Units > 0 {
-			targets = append(targets, restore.Target{From: r.From, To: r.To, Units: int64(r.Units)})
-		}
-	}
-	return targets
-}
-
-func rangeOf(t restore.Target) meterledger.Range {
-	return meterledger.Range{From: t.From, To: t.To, Units: int(t.Units)}
-}
-
-// Split implements [restore.Plan].
-func (p *Plan) Split(ctx context.Context, _ int, target restore.Target) ([]restore.Target, error) {
-	if other(target) {
-		return nil, nil
-	}
-	held, err := p.read(ctx, rangeOf(target), time.Now())
-	if err != nil {
-		return nil, err
-	}
-	units := pipeline.UnitsOf(held)
-	if len(units) < 2 {
-		return nil, nil
-	}
-	var parts []restore.Target
-	for _, tag := range sortedTags(units) {
-		r := meterledger.Unit(tag)
-		parts = append(parts, restore.Target{From: r.From, To: r.To, Units: 1})
-	}
-	return parts, nil
 }
 
 func (p *Plan) read(ctx context.Context, r meterledger.Range, now time.Time) (meterledger.Holdings, error) {

@@ -3,57 +3,12 @@ package meterrestore
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter/inspect"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/restore"
 )
-
-// Verification has targets beside the ranges of units. Their names are after those of all units.
-const (
-	otherGlobals = "~globals" // what every bucket has: policies, gate, fence, streams
-	otherSweep   = "~sweep"   // keys that nobody expects
-	otherEvents  = "~waiting" // events that were accepted and wait
-)
-
-// other reports whether a target is one of them.
-func other(t restore.Target) bool { return strings.HasPrefix(t.From, "~") }
-
-// sampled are those ranges that are to be verified, of a sample some of them; the same ones whenever they are listed.
-func (p *Plan) sampled(ranges []restore.Target, last bool) (some []restore.Target) {
-	if n := len(ranges); last && n > 0 {
-		ranges[n-1].To = otherGlobals
-	}
-	for _, t := range ranges {
-		if p.Sample == 0 || float64(maphash.String(p.seed, t.From)) < p.Sample*math.MaxUint64 {
-			some = append(some, t)
-		}
-	}
-	return some
-}
-
-// others are the targets from a name on that are no ranges. A sample leaves out the sweep, which takes longest.
-func (p *Plan) others(from string, limit int) (some []restore.Target, last bool) {
-	names := slices.DeleteFunc([]string{otherGlobals, otherSweep, otherEvents}, func(name string) bool {
-		return name < from || name == otherSweep && p.Sample > 0
-	})
-	for i, name := range names {
-		if len(some) == limit {
-			return some, false
-		}
-		t := restore.Target{From: name, Units: 1, Priority: -1} // begun first
-		if i < len(names)-1 {
-			t.To = names[i+1]
-		}
-		some = append(some, t)
-	}
-	return some, true
-}
 
 // inspector looks at what the fence's generation has. In a session the gate is closed and all that was let through has ended.
 func (p *Plan) inspector(ctx context.Context, fence restore.Fence) (*inspect.Inspector, error) {

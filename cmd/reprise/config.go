@@ -47,7 +47,7 @@ func checkConfig(cmd *cobra.Command, p process, flags *configFlags) error {
 		return err
 	}
 	log := newLogger(cmd.ErrOrStderr(), c.Log)
-	if err := rehearse(cmd.Context(), &settingsMaker{log: log}, c); err != nil {
+	if err := rehearse(cmd.Context(), &settingsMaker{life: cmd.Context(), log: log}, c); err != nil {
 		return usageError{err}
 	}
 	secret, err := newSecretSource(firstOf(previous, at), c.SecretFile, variable(p.Environ, secretVariable))
@@ -69,7 +69,7 @@ func rehearse(ctx context.Context, maker *settingsMaker, c *config.Config) error
 	if err != nil {
 		return err
 	}
-	settings, err := maker.make(ctx, c, secrets)
+	settings, err := maker.make(c, secrets)
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,10 @@ type service struct {
 // startService listens, opens the store and answers. Ports come first: where they are taken, no new
 // database is made.
 func startService(ctx context.Context, c *config.Config, flags *configFlags, log *slog.Logger) (_ *service, err error) {
-	s := &service{config: c, flags: flags, log: log, maker: settingsMaker{log: log}, failed: make(chan error, 2)}
+	s := &service{config: c, flags: flags, log: log, failed: make(chan error, 2)}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	s.maker = settingsMaker{life: s.life, log: log}
+	defer context.AfterFunc(ctx, s.end)() // until it has started, what it waits for ends with ctx
 	var undo []func() error
 	defer func() {
 		if err != nil {
@@ -152,7 +154,7 @@ func (s *service) settings(ctx context.Context, c *config.Config) (proxy.Setting
 	if err != nil {
 		return proxy.Settings{}, err
 	}
-	return s.maker.make(s.life, c, secrets)
+	return s.maker.make(c, secrets)
 }
 
 // serve begins to answer.

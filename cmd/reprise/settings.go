@@ -17,6 +17,7 @@ import (
 // settingsMaker turns configurations into settings of the proxy. What is costly to make, and the same as
 // before a reload, is kept.
 type settingsMaker struct {
+	life       context.Context // of what is kept: key sets are read again as long as it lasts
 	log        *slog.Logger
 	principals map[principalKey]httpguard.Principal
 }
@@ -26,8 +27,7 @@ type principalKey struct {
 	jwt  config.JWT
 }
 
-// make returns settings. ctx is that of key sets, which are read as long as it lasts.
-func (m *settingsMaker) make(ctx context.Context, c *config.Config, secrets *reprise.Secrets) (proxy.Settings, error) {
+func (m *settingsMaker) make(c *config.Config, secrets *reprise.Secrets) (proxy.Settings, error) {
 	s := proxy.Settings{Upstream: c.Upstream, ClientHost: c.ClientHost, TrustForwarded: c.TrustForwarded, Log: m.log}
 	var err error
 	if s.TLS, err = upstreamTLS(c.UpstreamTLS); err != nil {
@@ -37,7 +37,7 @@ func (m *settingsMaker) make(ctx context.Context, c *config.Config, secrets *rep
 		route := proxy.Route{Path: r.Path, Operation: r.Operation, PrincipalName: r.Principal, UpstreamTimeout: r.UpstreamTimeout}
 		route.Options.Methods = r.Methods
 		if route.Unguarded = r.Key == config.Ignored; !route.Unguarded {
-			principal, err := m.principal(ctx, r.Principal, c.JWT)
+			principal, err := m.principal(r.Principal, c.JWT)
 			if err != nil {
 				return proxy.Settings{}, err
 			}
@@ -48,12 +48,12 @@ func (m *settingsMaker) make(ctx context.Context, c *config.Config, secrets *rep
 	return s, nil
 }
 
-func (m *settingsMaker) principal(ctx context.Context, spec string, jwt config.JWT) (httpguard.Principal, error) {
+func (m *settingsMaker) principal(spec string, jwt config.JWT) (httpguard.Principal, error) {
 	key := principalKey{spec, jwt}
 	if p, ok := m.principals[key]; ok {
 		return p, nil
 	}
-	p, err := httpguard.ParsePrincipal(ctx, spec, httpguard.JWTOptions{
+	p, err := httpguard.ParsePrincipal(m.life, spec, httpguard.JWTOptions{
 		JWKS: jwt.JWKS, Issuer: jwt.Issuer, Audience: jwt.Audience, Leeway: jwt.Leeway, Log: m.log,
 	})
 	if err != nil {

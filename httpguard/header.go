@@ -17,7 +17,7 @@ const (
 	// HeaderRecorded is "false" on a first answer that the store has not confirmed to have recorded.
 	HeaderRecorded = "Reprise-Recorded"
 	// HeaderNoEffect is how an upstream says what its answer means for the key: "true" is [NoEffect], "false" is [Unknown]. A
-	// guard says it of what it refuses and of what its handler has reported, to a guard in front of it.
+	// guard says it of what it refuses and of what its handler has reported, to a guard in front of it; [WriteProblem] says it.
 	HeaderNoEffect = "Reprise-No-Effect"
 )
 

@@ -120,14 +120,11 @@ func (m *Middleware) call(w http.ResponseWriter, r *http.Request, lines []string
 // codecs are those that can be replayed.
 var codecs = [...]string{Codec}
 
-// problem answers with a problem. A guard in front of this one is told what that means for its key.
+// problem answers with a problem.
 func (m *Middleware) problem(w http.ResponseWriter, p Problem, event *Event) {
 	event.Outcome = p.Type
 	if status, ok := m.options.Statuses[p.Type]; ok {
 		p.Status = status
-	}
-	if kind, _ := kindOf(p.Type); kind.effect != lastWord {
-		w.Header().Set(HeaderNoEffect, string(kind.effect))
 	}
 	WriteProblem(w, p)
 }

@@ -47,6 +47,9 @@ type Problem struct {
 	// RetryAfter is when to ask again. It is sent in whole seconds, rounded up and at least one; zero
 	// sends nothing.
 	RetryAfter time.Duration
+	// Verdict is what a guard in front is told ([HeaderNoEffect]). Zero is what the type means; types that are none of the
+	// constants mean nothing by themselves.
+	Verdict Verdict
 	// Extensions are further members of the document.
 	Extensions map[string]any
 }
@@ -56,8 +59,8 @@ type problemKind struct {
 	name   string
 	status int
 	title  string
-	// effect is what a guard in front of this one is told: done nothing, and it may do something when it is sent again; or nobody
-	// knows. It would keep the answer for good otherwise.
+	// effect is what a guard in front of who says this is told: done nothing, and it may do something when it is sent again; or
+	// nobody knows. It would keep the answer for good otherwise, or go by a status that anybody says.
 	effect effect
 }
 
@@ -125,7 +128,19 @@ func checkStatuses(statuses map[string]int) error {
 	return nil
 }
 
-// WriteProblem writes a problem as the answer.
+// effect is what a guard in front is told of the problem.
+func (p Problem) effect() effect {
+	kind, _ := kindOf(p.Type)
+	switch {
+	case p.Verdict != 0:
+		return p.Verdict.effect()
+	case p.Type == ProblemOutcomeUnknown && p.RetryAfter > 0:
+		return undone // sent again it finds out, as it does with one that is in progress
+	}
+	return kind.effect
+}
+
+// WriteProblem writes a problem as the answer. A guard in front is told what that means for its key.
 func WriteProblem(w http.ResponseWriter, p Problem) {
 	kind, _ := kindOf(p.Type)
 	if p.Status == 0 {
@@ -141,6 +156,9 @@ func WriteProblem(w http.ResponseWriter, p Problem) {
 	if p.RetryAfter > 0 {
 		seconds := (p.RetryAfter + time.Second - 1) / time.Second
 		header.Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
+	}
+	if said := p.effect(); said != lastWord {
+		header.Set(HeaderNoEffect, string(said))
 	}
 	body := p.document()
 	header.Set("Content-Length", strconv.Itoa(len(body)))

@@ -1,13 +1,18 @@
 package proxy
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"testing"
 
+	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/memstore"
 )
 
@@ -100,6 +105,44 @@ func TestNoAnswerBehindAProxy(t *testing.T) {
 			for try, want := range c.problems {
 				if g := outer.post(t, "/orders", key, "x"); g.problem() != want || g.replayed() || try == 0 && g.status != c.status {
 					t.Errorf("try %d: %+v", try, g)
+				}
+			}
+		})
+	}
+}
+
+// A service whose effects commit with their records says by its problems that a request is to be sent again: that is the last word
+// on its key neither in front nor for the client, who does not see how it was said.
+func TestServiceOfEffectsBehindAProxy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		want   string
+	}{
+		"not asked":     {store.Unavailable(errors.New("away")), 503, httpguard.ProblemStoreUnavailable},
+		"not confirmed": {store.Indeterminate(errors.New("cut")), 409, httpguard.ProblemOutcomeUnknown},
+		"in progress":   {&store.Refusal{Reply: machine.Reply{Outcome: machine.InProgress}}, 409, httpguard.ProblemInProgress},
+		"given up":      {&reprise.Error{Kind: reprise.ErrClosed}, 503, httpguard.ProblemStoreUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Bool
+			up, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+				if asked.CompareAndSwap(false, true) {
+					httpguard.WriteProblem(w, httpguard.EffectProblem(c.err))
+					return
+				}
+				w.WriteHeader(http.StatusCreated)
+			})
+			f, key := newFront(t, memstore.New(nil), guarding(t, up)), freshKey()
+			g := f.post(t, "/orders", key, "x")
+			if g.status != c.status || g.problem() != c.want || g.header.Get("Retry-After") == "" || g.header[httpguard.HeaderNoEffect] != nil {
+				t.Errorf("at first: %+v", g)
+			}
+			for try := range 2 {
+				if g := f.post(t, "/orders", key, "x"); g.status != http.StatusCreated || g.replayed() != (try > 0) {
+					t.Errorf("sent again, try %d: %+v", try, g)
 				}
 			}
 		})

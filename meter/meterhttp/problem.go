@@ -89,10 +89,11 @@ func kindOf(name string) kind {
 	return kind{} // of httpguard
 }
 
-// problem returns a problem of a type.
+// problem returns a problem of a type. With each nothing was done, or the same may be sent again, because events and grants count
+// once: a guard in front must not keep it as the last word on its key.
 func problem(name, detail string) httpguard.Problem {
 	k := kindOf(name)
-	return httpguard.Problem{Type: name, Status: k.status, Title: k.title, Detail: detail, RetryAfter: k.again}
+	return httpguard.Problem{Type: name, Status: k.status, Title: k.title, Detail: detail, RetryAfter: k.again, Verdict: httpguard.NoEffect}
 }
 
 // refused returns the problem of a refusal, of a type that says what was refused.

@@ -3,8 +3,10 @@ package meterhttp
 import (
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"testing"
 
+	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
@@ -27,6 +29,11 @@ func TestProblems(t *testing.T) {
 		p := problemOf(fmt.Errorf("of a request: %w", err), ProblemEventRefused)
 		if p.Type != problem || p.Status == 0 || p.Title == "" {
 			t.Errorf("%v: %+v", err, p)
+		}
+		w := httptest.NewRecorder()
+		fail(w, p)
+		if said := w.Header().Get(httpguard.HeaderNoEffect); said != "true" {
+			t.Errorf("%s: a guard in front is told %q, and would not let it be sent again", problem, said)
 		}
 	}
 }

@@ -42,6 +42,8 @@ func TestAnswers(t *testing.T) {
 		{name: "in progress by itself", answers: []answer{inProgress}, err: retryclient.ErrUnknown, tries: 8},
 		{name: "O39: unknown is said at once", answers: []answer{unknown}, err: retryclient.ErrUnknown, tries: 1},
 		{name: "unknown after a lost reply", answers: []answer{breaks, unknown}, err: retryclient.ErrUnknown, tries: 2},
+		{name: "unknown until it is asked again", answers: []answer{objects(409, "outcome-unknown", "Retry-After", "1"), says(201)}, status: 201, tries: 2},
+		{name: "unknown however often it is asked", answers: []answer{objects(409, "outcome-unknown", "Retry-After", "1")}, err: retryclient.ErrUnknown, tries: 8},
 		{name: "problems are known by type, not by status", answers: []answer{objects(425, "outcome-unknown")}, err: retryclient.ErrUnknown, tries: 1},
 
 		{name: "a record that cannot be read", answers: []answer{objects(409, "record-unreadable")}, err: retryclient.ErrUnknown, tries: 1},
@@ -55,6 +57,13 @@ func TestAnswers(t *testing.T) {
 		{name: "a problem of somebody else is an answer", answers: []answer{foreign(409)}, status: 409, tries: 1},
 		{name: "a success is no problem", answers: []answer{objects(200, "outcome-unknown")}, status: 200, tries: 1},
 		{name: "malformed key", answers: []answer{objects(400, "key-malformed")}, status: 400, tries: 1},
+		{name: "perhaps done, then the key was not looked at", answers: []answer{breaks, objects(401, "principal-invalid")}, err: retryclient.ErrUnknown, tries: 2},
+
+		{name: "a service's own type: full", answers: []answer{objects(429, "intake-full", "Retry-After", "1"), says(202)}, status: 202, tries: 2},
+		{name: "a service's own type: closed", answers: []answer{objects(503, "gate-closed", "Retry-After", "5"), says(202)}, status: 202, tries: 2},
+		{name: "a service's own type: perhaps done", answers: []answer{objects(503, "not-confirmed", "Retry-After", "1")}, err: retryclient.ErrUnknown, tries: 8},
+		{name: "a service's own type: an answer", answers: []answer{objects(422, "event-refused")}, status: 422, tries: 1},
+		{name: "a service's own type: an answer after a lost one", answers: []answer{breaks, objects(422, "event-refused")}, status: 422, tries: 2},
 
 		{name: "never done: the last answer is handed on", answers: []answer{says(429)}, status: 429, tries: 8},
 		{name: "store unavailable throughout", answers: []answer{objects(503, "store-unavailable")}, status: 503, tries: 8},

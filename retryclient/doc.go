@@ -25,7 +25,8 @@
 // # Which tries are followed by another
 //
 // Transport errors, the statuses in [Options.RetryStatuses], and the problem types of Reprise that ask
-// for it (in progress, store unavailable). An answer marked Idempotency-Replayed is final, whatever its
+// for it (in progress, store unavailable, outcome unknown with Retry-After). A type that no guard has, such as one
+// of the service behind it, means what its status means. An answer marked Idempotency-Replayed is final, whatever its
 // status: the server will not say anything else.
 //
 // A 409 that no problem type explains is the answer of a first try. After a try that may have taken

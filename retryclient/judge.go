@@ -30,7 +30,10 @@ func judge(response *http.Response, p problem, retry []int, doubtful bool) verdi
 		return verdict{effect: settled} // final, however often it is asked for
 	}
 	switch p.Type {
-	case problemUnknown, problemUnreadable:
+	case problemUnknown:
+		// With Retry-After it is the next try that finds out.
+		return verdict{again: response.Header.Get("Retry-After") != "", effect: possible}
+	case problemUnreadable:
 		return verdict{effect: possible}
 	case problemInProgress:
 		return verdict{again: true, effect: possible}
@@ -50,8 +53,7 @@ func judge(response *http.Response, p problem, retry []int, doubtful bool) verdi
 		return verdict{again: true, effect: possible}
 	case problemUnavailable, problemLost, problemNoPrincipal:
 		return verdict{again: true, effect: unsaid}
-	case "":
-	default: // a malformed key, a body over the limit: refused before the key was looked at
+	case problemNoKey, problemBadKey, problemWhoAsks, problemBadPrincipal, problemTooLarge, problemIncomplete, problemMisconfigured:
 		return verdict{effect: unsaid}
 	}
 	again := slices.Contains(retry, response.StatusCode)

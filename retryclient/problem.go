@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// The types of problem documents (RFC 9457) by which Reprise says more than a status can. They are
-// known by their type and not by their status, which a server may have been configured to change.
+// The types of problem documents (RFC 9457) by which a guard says more than a status can. They are
+// known by their type and not by their status, which a server may have been configured to change. Services have types
+// of their own under the same prefix: those mean what their status means.
 const (
 	problemPrefix       = "urn:reprise:problem:"
 	problemInProgress   = problemPrefix + "in-progress"
@@ -25,6 +26,15 @@ const (
 	problemLost         = problemPrefix + "store-lost"
 	problemUnreadable   = problemPrefix + "record-unreadable"
 	problemNoPrincipal  = problemPrefix + "principal-unavailable"
+
+	// Refused before the key was looked at.
+	problemNoKey         = problemPrefix + "key-missing"
+	problemBadKey        = problemPrefix + "key-malformed"
+	problemWhoAsks       = problemPrefix + "principal-missing"
+	problemBadPrincipal  = problemPrefix + "principal-invalid"
+	problemTooLarge      = problemPrefix + "body-too-large"
+	problemIncomplete    = problemPrefix + "body-incomplete"
+	problemMisconfigured = problemPrefix + "misconfigured"
 )
 
 // maxProblem bounds how much of a problem document is read.

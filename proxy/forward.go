@@ -79,7 +79,7 @@ func (u *upstream) plain() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if held, ok := r.Body.(*pausedBody); ok {
 			r = r.WithContext(r.Context())
-			r.Body = held.ReadCloser
+			r.Body = held.unlimited()
 		}
 		w.Header()["Content-Type"] = nil // net/http would guess one for an answer without
 		if safe(r.Method) {

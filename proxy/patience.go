@@ -10,29 +10,42 @@ import (
 // memory. Other bodies are passed on as they come, at the client's pace.
 const bodyPause = 30 * time.Second
 
-// patient gives up on clients that pause for too long.
-func patient(next http.Handler) http.Handler {
+// patient gives up on clients that pause for longer. The first pause begins with the request: of one that is refused before its body
+// is read, net/http reads the rest before the answer leaves.
+func patient(pause time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
-			limited := *r
-			limited.Body = &pausedBody{ReadCloser: r.Body, deadline: http.NewResponseController(w).SetReadDeadline}
+			limited, body := *r, &pausedBody{ReadCloser: r.Body, pause: pause, deadline: http.NewResponseController(w).SetReadDeadline}
+			limited.Body = body
+			body.wait()
 			r = &limited
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// pausedBody moves the connection's deadline before each read, and takes it away at the end.
+// pausedBody moves the connection's deadline before each read, and takes it away at the end of the body. After an error the deadline
+// stays: what is left of the body is not waited for either.
 type pausedBody struct {
 	io.ReadCloser
-	deadline func(time.Time) error
+	pause    time.Duration
+	deadline func(time.Time) error // a connection without deadlines has none
+}
+
+// wait begins a pause.
+func (b *pausedBody) wait() { _ = b.deadline(time.Now().Add(b.pause)) }
+
+// unlimited returns the body without limits on pauses.
+func (b *pausedBody) unlimited() io.ReadCloser {
+	_ = b.deadline(time.Time{})
+	return b.ReadCloser
 }
 
 // Read implements [io.Reader].
 func (b *pausedBody) Read(p []byte) (int, error) {
-	_ = b.deadline(time.Now().Add(bodyPause)) // a connection without deadlines has none
+	b.wait()
 	n, err := b.ReadCloser.Read(p)
-	if err != nil {
+	if err == io.EOF {
 		_ = b.deadline(time.Time{})
 	}
 	return n, err

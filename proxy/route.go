@@ -147,7 +147,7 @@ func newGuarded(s store.Store, route Route, u *upstream, plain http.Handler, obs
 		return nil, fmt.Errorf("route %s: %w", route.Path, err)
 	}
 	maxKept := cmp.Or(options.MaxKept, guard.Policy().MaxKept)
-	return &guarded{guard: guard, handler: patient(middleware.Wrap(u.once(route, int64(maxKept), plain)))}, nil
+	return &guarded{guard: guard, handler: patient(bodyPause, middleware.Wrap(u.once(route, int64(maxKept), plain)))}, nil
 }
 
 // safe reports whether a method has no effect, so that the transport may send it again by itself.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -43,6 +44,7 @@ type Proxy struct {
 	mu       sync.Mutex // held while settings are replaced, and to close
 	closed   bool
 	retiring sync.WaitGroup  // replaced generations
+	retired  mishaps         // of those
 	patience context.Context // ends when they are not waited for any more
 	giveUp   context.CancelCauseFunc
 }
@@ -143,13 +145,32 @@ func (p *Proxy) Replace(ctx context.Context, settings Settings, accept string) e
 	p.retiring.Go(func() {
 		if err := last.retire(p.patience); err != nil {
 			p.log.Warn("the routes before the last reload did not end well", "error", err)
+			p.retired.add(fmt.Errorf("routes before a reload: %w", err))
 		}
 	})
 	return nil
 }
 
+// mishaps are errors of what ends beside each other.
+type mishaps struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (m *mishaps) add(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.errs = append(m.errs, err)
+}
+
+func (m *mishaps) all() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return errors.Join(m.errs...)
+}
+
 // Close lets no more requests in, waits until those that run are answered and recorded, or ctx ends, and
-// says in the latter case that some were not.
+// says if some were not, also under settings that were replaced.
 func (p *Proxy) Close(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,5 +183,5 @@ func (p *Proxy) Close(ctx context.Context) error {
 	defer p.giveUp(nil)
 	err := p.current.Swap(nil).retire(ctx)
 	p.retiring.Wait()
-	return err
+	return errors.Join(err, p.retired.all())
 }

@@ -182,6 +182,29 @@ func TestCloseGivesUp(t *testing.T) {
 	})
 }
 
+// So does one that cuts off what ran under settings that were replaced.
+func TestCloseGivesUpWhatWasReplaced(t *testing.T) {
+	t.Parallel()
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	up, _ := serving(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-goOn })
+	t.Cleanup(func() { close(goOn) })
+	f := newFront(t, memstore.New(nil), guarding(t, up))
+	first := make(chan got)
+	go func() { first <- f.post(t, "/", freshKey(), "") }()
+	<-arrived
+	if err := f.Replace(t.Context(), guarding(t, up), ""); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want to be told that something still ran", err)
+	}
+	if g := <-first; g.problem() != httpguard.ProblemUpstreamNoAnswer {
+		t.Errorf("what was cut off: %+v", g)
+	}
+}
+
 // lossy forgets what it records, as a store that is not one would.
 type lossy struct{ store.Store }
 

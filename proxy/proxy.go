@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -100,7 +101,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g := p.current.Load()
 		if g == nil {
 			httpguard.WriteProblem(w, httpguard.Problem{Type: httpguard.ProblemStoreUnavailable, Title: "The proxy is stopping",
-				Detail: "Nothing was done. Send the request again."})
+				Detail: "Nothing was done. Send the request again.", RetryAfter: time.Second})
 			return
 		}
 		if g.serve(w, r) {

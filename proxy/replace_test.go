@@ -147,8 +147,8 @@ func TestClose(t *testing.T) {
 		if err := <-closed; err != nil {
 			t.Fatal(err)
 		}
-		if g := f.post(t, "/", freshKey(), ""); g.status != 503 {
-			t.Errorf("after close: %+v", g)
+		if g := f.post(t, "/", freshKey(), ""); g.problem() != httpguard.ProblemStoreUnavailable || g.header.Get("Retry-After") == "" || g.header.Get(httpguard.HeaderNoEffect) != "true" {
+			t.Errorf("after close, which is to be sent again: %+v", g)
 		}
 		if g := newFront(t, s, guarding(t, up)).post(t, "/", key, ""); !g.replayed() {
 			t.Errorf("retry at the next process: %+v", g)

@@ -148,3 +148,67 @@ func TestServiceOfEffectsBehindAProxy(t *testing.T) {
 		})
 	}
 }
+
+// What a proxy behind does not guard is judged in front, by what the service says of it, or the proxy that had no answer.
+func TestUnguardedBehindAGuard(t *testing.T) {
+	t.Parallel()
+	said := func(verdict string, status int) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set(httpguard.HeaderNoEffect, verdict)
+			w.WriteHeader(status)
+		}
+	}
+	for name, c := range map[string]struct {
+		first        func(http.ResponseWriter)
+		status, then int
+	}{
+		"nothing was done": {said("true", 503), 503, 201},
+		"nobody knows":     {said("false", 500), 500, 409},
+		"no answer":        {func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, 504, 409},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Bool
+			up, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+				if asked.CompareAndSwap(false, true) {
+					c.first(w)
+					return
+				}
+				w.WriteHeader(http.StatusCreated)
+			})
+			inner := newFront(t, memstore.New(nil), guarding(t, up, Route{Path: "/", Unguarded: true}))
+			to, err := url.Parse(inner.server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			outer, key := newFront(t, memstore.New(nil), guarding(t, to)), freshKey()
+			if g := outer.post(t, "/orders", key, ""); g.status != c.status || g.header[httpguard.HeaderNoEffect] != nil {
+				t.Errorf("at first: %+v", g)
+			}
+			if g := outer.post(t, "/orders", key, ""); g.status != c.then || g.replayed() {
+				t.Errorf("sent again: %+v", g)
+			}
+		})
+	}
+}
+
+// Nothing was sent by a proxy behind that does not guard and whose upstream is away: the key can be tried again in front.
+func TestUnreachableBehindAnUnguardedRoute(t *testing.T) {
+	t.Parallel()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	inner := newFront(t, memstore.New(nil), guarding(t, &url.URL{Scheme: "http", Host: gone.Addr().String()}, Route{Path: "/", Unguarded: true}))
+	to, err := url.Parse(inner.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, key := newFront(t, memstore.New(nil), guarding(t, to)), freshKey()
+	for try := range 2 {
+		if g := outer.post(t, "/orders", key, ""); g.problem() != httpguard.ProblemUpstreamUnreachable || g.replayed() {
+			t.Errorf("try %d: %+v", try, g)
+		}
+	}
+}

@@ -98,11 +98,9 @@ func (u *upstream) proxy(transport http.RoundTripper) *httputil.ReverseProxy {
 		Rewrite:    u.rewrite,
 		Transport:  transport,
 		BufferPool: u.buffers,
-		ModifyResponse: func(r *http.Response) error {
-			r.Header.Del(httpguard.HeaderNoEffect) // it is for the guard
-			return usable(r)
-		},
-		ErrorLog: slog.NewLogLogger(u.log.Handler(), slog.LevelDebug),
+		// What an answer says to a guard passes: without one of this proxy it is for the one in front.
+		ModifyResponse: usable,
+		ErrorLog:       slog.NewLogLogger(u.log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() == nil { // else the client is gone
 				u.log.Warn("no answer from the upstream", "method", r.Method, "error", err)

@@ -118,6 +118,7 @@ func TestAnswersAsTheyAre(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{
 		"/untyped": "HTTP/1.1 201 Created\r\nContent-Length: 6\r\n\r\n<html>",
+		"/hinted":  "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 6\r\n\r\n<html>",
 		"/status":  "HTTP/1.1 042 Odd\r\nContent-Length: 0\r\n\r\n",
 		"/lines":   "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nContent-Length: 3\r\n\r\n{}\n",
 		"/short":   "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nContent-Length: 100\r\n\r\n{}\n",
@@ -129,9 +130,11 @@ func TestAnswersAsTheyAre(t *testing.T) {
 	})
 	f := newFront(t, memstore.New(nil), guarding(t, up.url()))
 	for _, key := range []string{"", freshKey()} {
-		for try := range 2 {
-			if g := f.post(t, "/untyped", key, ""); g.status != 201 || g.body != "<html>" || g.header["Content-Type"] != nil || g.replayed() != (key != "" && try == 1) {
-				t.Errorf("without a type, key %q, try %d: %+v", key, try, g)
+		for _, path := range []string{"/untyped", "/hinted"} {
+			for try := range 2 {
+				if g := f.post(t, path, key, ""); g.status != 201 || g.body != "<html>" || g.header["Content-Type"] != nil || g.replayed() != (key != "" && try == 1) {
+					t.Errorf("%s without a type, key %q, try %d: %+v", path, key, try, g)
+				}
 			}
 		}
 	}

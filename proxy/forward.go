@@ -81,7 +81,7 @@ func (u *upstream) plain() http.Handler {
 			r = r.WithContext(r.Context())
 			r.Body = held.unlimited()
 		}
-		w.Header()["Content-Type"] = nil // net/http would guess one for an answer without
+		w = untyped{w}
 		if safe(r.Method) {
 			harmless.ServeHTTP(w, r)
 		} else {
@@ -91,6 +91,21 @@ func (u *upstream) plain() http.Handler {
 		}
 	})
 }
+
+// untyped keeps net/http from guessing the type of an answer that has none. That is said with the answer: what the header had before
+// is gone with an informational one.
+type untyped struct{ http.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (u untyped) WriteHeader(status int) {
+	if _, typed := u.Header()["Content-Type"]; !typed && status >= 200 {
+		u.Header()["Content-Type"] = nil
+	}
+	u.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for [http.ResponseController].
+func (u untyped) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 // proxy returns the reverse proxy that all requests share but for what the guarded ones add.
 func (u *upstream) proxy(transport http.RoundTripper) *httputil.ReverseProxy {

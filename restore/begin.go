@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/reprise-dev/reprise/internal/database"
 )
@@ -27,11 +28,38 @@ const (
 )
 
 func (r Request) check() error {
-	switch {
-	case r.Who == "" || r.Why == "":
+	if r.Who == "" || r.Why == "" {
 		return fmt.Errorf("%w: it keeps traffic out: say who wants it, and why", ErrRequest)
+	}
+	if err := checkWords(r.Who, r.Why); err != nil {
+		return err
+	}
+	switch {
 	case r.Rate < 0 || r.Batch < 0 || r.Batch > maxBatch:
 		return fmt.Errorf("%w: a rate of %d units a second and batches of %d targets: write 0 or more, and up to %d targets", ErrRequest, r.Rate, r.Batch, maxBatch)
+	}
+	return nil
+}
+
+// What every server keeps of who does something and why, in characters.
+const (
+	maxWho = 255
+	maxWhy = 4096
+)
+
+// checkWords refuses what a server would refuse, or cut off: the same on all of them, and before anything is asked of one. A server's own
+// refusal cannot be told from one that passes.
+func checkWords(who, why string) error {
+	for _, word := range []struct {
+		name, text string
+		most       int
+	}{{"who", who, maxWho}, {"why", why, maxWhy}} {
+		switch {
+		case !text(word.text):
+			return fmt.Errorf("%w: %s is not UTF-8, or has a NUL", ErrRequest, word.name)
+		case utf8.RuneCountInString(word.text) > word.most:
+			return fmt.Errorf("%w: %s is longer than %d characters", ErrRequest, word.name, word.most)
+		}
 	}
 	return nil
 }
@@ -162,7 +190,10 @@ func (s *Sessions) Pace(ctx context.Context, id, rate int64, batch int, who stri
 // change changes a live session for an operator.
 func (s *Sessions) change(ctx context.Context, id int64, kind, who, why string, work func(*database.Tx) error) error {
 	if who == "" {
-		return fmt.Errorf("say who wants it")
+		return fmt.Errorf("%w: say who wants it", ErrRequest)
+	}
+	if err := checkWords(who, why); err != nil {
+		return err
 	}
 	return s.db.Change(ctx, func(tx *database.Tx) error {
 		v, found, err := s.read(tx, s.sql.session, id)

@@ -111,6 +111,35 @@ func testTimeOfFailure(t *testing.T, s server) {
 	}
 }
 
+// Who and why are refused alike by every server if one of them could not keep them, and kept if they are as long as they may be.
+func testWhoAndWhy(t *testing.T, s server) {
+	w := newWorld(t, s)
+	r := w.runner(newToy("toy", 12, 4), "one")
+	who, why := strings.Repeat("\U0001F525", maxWho), strings.Repeat("\U0001F525", maxWhy)
+	bad := [][2]string{{who + "a", "x"}, {"a\x00b", "x"}, {"a\xff", "x"}, {"ann", why + "a"}, {"ann", "a\x00b"}, {"ann", "a\xff"}}
+	for _, b := range bad {
+		if _, _, err := r.Start(t.Context(), Request{Who: b[0], Why: b[1]}); !errors.Is(err, ErrRequest) || passing(err) {
+			t.Errorf("%.20q because of %.20q: %v", b[0], b[1], err)
+		}
+	}
+	v, _, err := r.Start(t.Context(), Request{Who: who, Why: why})
+	w.must(err)
+	for name, change := range map[string]func(context.Context, string, string) error{"pause": r.Pause, "resume": r.Resume, "cancel": r.Cancel} {
+		for _, b := range append(bad, [2]string{"", "x"}) {
+			if err := change(t.Context(), b[0], b[1]); !errors.Is(err, ErrRequest) || passing(err) {
+				t.Errorf("%s by %.20q because of %.20q: %v", name, b[0], b[1], err)
+			}
+		}
+	}
+	w.must(r.Pause(t.Context(), who, why))
+	w.must(r.Resume(t.Context(), who, why))
+	w.must(r.Cancel(t.Context(), who, why))
+	v, err = w.sessions().Session(t.Context(), v.ID)
+	if err != nil || v.Who != who || v.Why != why || v.Reason != who+": "+why {
+		t.Errorf("what was kept is not what was said: %v", err)
+	}
+}
+
 // A complete restore is not done again, unless something was lost since or somebody insists.
 func testAlreadyComplete(t *testing.T, s server) {
 	w := newWorld(t, s)

@@ -21,7 +21,7 @@ var (
 	ErrOtherPlan = errors.New("another configuration")
 	// ErrFailureTime: the time of the failure is in the future, which is an [ErrRequest] too, or longer ago than the plan can restore.
 	ErrFailureTime = errors.New("time of failure")
-	// ErrRequest: what is asked for makes no sense.
+	// ErrRequest: what is asked for makes no sense, or who asks, or why, cannot be kept.
 	ErrRequest = errors.New("a restore that makes no sense")
 	// ErrOtherSystem is what a plan says of a target system that is not the one that it restores.
 	ErrOtherSystem = errors.New("another system")

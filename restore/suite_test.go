@@ -64,6 +64,7 @@ func suite(t *testing.T, s server) {
 		"begun by many":          testBegunByMany,
 		"other configuration":    testOtherConfiguration,
 		"time of failure":        testTimeOfFailure,
+		"who and why":            testWhoAndWhy,
 		"already complete":       testAlreadyComplete,
 		"pause":                  testPause,
 		"hears itself":           testHearsItself,
@@ -86,7 +87,7 @@ func suite(t *testing.T, s server) {
 // onBoth reports whether a test is done on both servers in every run: together these send every statement.
 func onBoth(name string) bool {
 	switch name {
-	case "restore", "killed anywhere", "claims are disjoint", "late worker", "lost in the middle", "quarantine", "corrections", "check", "pause", "pace", "cancel", "progress", "strange findings":
+	case "restore", "killed anywhere", "claims are disjoint", "late worker", "lost in the middle", "quarantine", "corrections", "check", "pause", "pace", "who and why", "cancel", "progress", "strange findings":
 		return true
 	}
 	return false

@@ -11,6 +11,8 @@ import (
 //
 //   - The worker has to stop, or is late: it is given back, and the attempt does not count.
 //   - One of the systems cannot be asked: that says nothing of the target. It is tried again for as long as it takes.
+//   - The target system does not let this process in, or do what it has to: that says nothing of the target either, and does not pass. It is
+//     given back, and the worker ends, as a manager does.
 //   - The target cannot be done: it is tried again so many times, then split, and if it is a single unit quarantined.
 func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err error) result {
 	r := result{claimed: t, state: complete, done: done, findings: found}
@@ -29,6 +31,8 @@ func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err erro
 	case passing(err):
 		r.state, r.attempts, r.again = retryable, t.attempts-1, w.backoff(t.attempts)
 		w.pace.paused = time.Now().Add(w.options.Poll) // whatever else is taken would fail in the same way
+	case errors.Is(err, ErrRefused):
+		r.state, b.refused = pending, err
 	case errors.Is(err, errNoTarget):
 		r.state = failed
 	case t.attempts < w.options.Attempts && !errors.Is(err, ErrBadUnit):

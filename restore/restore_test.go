@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -125,6 +126,32 @@ func testErrorsAreNotTheEnd(t *testing.T, s server) {
 			t.Errorf("%v has ended Work", cause)
 		}
 	}
+}
+
+// A target system that lets nobody do what has to be done ends the process, as often as it is started. It counts for no target, and
+// nothing is split or quarantined by it.
+func testRefusedTargets(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p := newToy("toy", 12, 4)
+	refuses := "apply 1"
+	p.fail = func(call string) error {
+		if call == refuses {
+			return fmt.Errorf("%w: %w", ErrRefused, store.Unavailable(errors.New("a right is missing")))
+		}
+		return nil
+	}
+	r := w.runner(p, "one")
+	v := w.start(r)
+	for range 2 * r.options.Attempts {
+		if _, err := r.Work(t.Context()); !errors.Is(err, ErrRefused) {
+			t.Fatal(err)
+		}
+	}
+	if bad, err := r.sessions.Quarantined(t.Context(), v.ID, 0, 10); err != nil || len(bad) > 0 {
+		t.Errorf("%+v, %v", bad, err)
+	}
+	refuses = ""
+	w.restored(p, w.work(r))
 }
 
 // A plan that lists less than it counts is not complete, however the list ends.

@@ -54,6 +54,7 @@ func suite(t *testing.T, s server) {
 		"lost at the end":        testLostAtTheEnd,
 		"missing fence":          testMissingFence,
 		"errors are not the end": testErrorsAreNotTheEnd,
+		"refused targets":        testRefusedTargets,
 		"short lists":            testShortLists,
 		"quarantine":             testQuarantine,
 		"impossible targets":     testImpossibleTargets,

@@ -27,11 +27,14 @@ type batch struct {
 	ctx     context.Context // ends when the lease is lost
 	release func()
 	results []result
+	refused error // what ends the worker
 }
 
-// run works until the session is over or the context ends.
+// run works until the session is over or the context ends, or until the target system refuses what no waiting changes.
 func (w *worker) run(ctx context.Context) error {
 	taken, applied := make(chan *batch), make(chan *batch)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(taken)
@@ -45,15 +48,19 @@ func (w *worker) run(ctx context.Context) error {
 		}
 		return nil
 	})
-	group.Go(func() error {
+	group.Go(func() (refused error) {
 		for b := range applied {
 			w.mark(ctx, b)
 			b.release()
+			if b.refused != nil { // no other batch is taken, and those that are come back
+				refused = b.refused
+				end()
+			}
 			if w.idle.Load() {
 				w.done.ring()
 			}
 		}
-		return nil
+		return refused
 	})
 	return group.Wait()
 }

@@ -285,7 +285,7 @@ func (m *Meter) write(ctx context.Context, w *writing, h *Hydration, members Mem
 	n, err := m.unit.Exec(ctx, m.client, keys, args).AsInt64()
 	switch {
 	case err != nil:
-		return store.Indeterminate(fmt.Errorf("write the unit %s: it can be written again: %w", w.unit.tag, err))
+		return notWritten("write the unit "+w.unit.tag, err)
 	case n == -5:
 		return errThere
 	case n == -4:

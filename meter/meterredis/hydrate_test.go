@@ -30,8 +30,13 @@ type town struct {
 
 func newTown(t testing.TB) *town {
 	t.Helper()
+	return newTownOn(t, servicetest.Redis(t).Database(t))
+}
+
+func newTownOn(t testing.TB, dsn string) *town {
+	t.Helper()
 	v := &town{
-		m: newMeter(t, servicetest.Redis(t).Database(t)), now: time.Now().Truncate(time.Microsecond),
+		m: newMeter(t, dsn), now: time.Now().Truncate(time.Microsecond),
 		units:    []Members{{Family: "smith", Lines: []string{"line-1", "line-2"}}, {Lines: []string{"line-3"}}},
 		families: map[string]string{"line-1": "smith", "line-2": "smith", "line-3": ""},
 	}

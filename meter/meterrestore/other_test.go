@@ -92,6 +92,16 @@ func TestRightsThatAreMissing(t *testing.T) {
 		if !errors.Is(err, restore.ErrRefused) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("closed the gate: %v", err)
 		}
+		// Nor does one that is taken away while units are written.
+		plan.Redis = "redis://later:hunter2@" + at
+		admin.do("ACL", "SETUSER", "later", "on", ">hunter2", "~*", "&*", "+@all")
+		plan.forget()
+		fence := restore.Fence{Session: 1, Epoch: 1, Generation: string(p.meter.Generation())}
+		p.must(plan.WriteFence(t.Context(), fence))
+		admin.do("ACL", "SETUSER", "later", "-evalsha", "-eval")
+		if _, err := plan.Apply(t.Context(), 0, restore.Target{Units: 1}, fence); !errors.Is(err, restore.ErrRefused) {
+			t.Errorf("applied: %v", err)
+		}
 	})
 }
 

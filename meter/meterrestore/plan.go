@@ -293,6 +293,7 @@ func (p *Plan) read(ctx context.Context, r meterledger.Range, now time.Time) (me
 
 // Apply implements [restore.Plan].
 func (p *Plan) Apply(ctx context.Context, phase int, target restore.Target, fence restore.Fence) (done restore.Done, err error) {
+	defer refused(&err)
 	m, err := p.meterOf(ctx, fence)
 	if err != nil {
 		return done, err

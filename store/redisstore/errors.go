@@ -28,27 +28,31 @@ type serverRefusal struct {
 	prefix string
 	hint   string // what to do
 	user   bool   // it refuses the user
+	stays  bool   // it is of what was asked for, and neither of the user nor of the server's state
 }
 
 var refusals = []serverRefusal{
-	{"LOADING", "Redis is still loading its data: wait", false},
-	{"READONLY", "this Redis is a replica: check where the primary is", false},
-	{"MASTERDOWN", "this replica has lost its primary: check where the primary is", false},
-	{"CLUSTERDOWN", "the cluster does not serve this slot: look at `CLUSTER INFO`", false},
-	{"TRYAGAIN", "the slot is being migrated: try again", false},
-	{"OOM", "Redis has reached its maxmemory: give it more", false},
-	{"MISCONF", "Redis cannot write its snapshots and refuses writes: look at its log and its disk", false},
-	{"NOREPLICAS", "too few replicas are connected: see min-replicas-to-write", false},
-	{"BUSY", "a script of somebody else runs for long: look at `SLOWLOG GET`", false},
-	{"NOAUTH", "Redis asks for a password: give it in the DSN", true},
-	{"WRONGPASS", "user or password is wrong: check the DSN", true},
-	{"NOPERM", "this user lacks a right: see docs/operating.md for the ACL rule", true},
-	{"The user executing the script", "this user lacks a right: see docs/operating.md for the ACL rule", true},
-	{"EXECABORT", "the transaction was refused as a whole", false},
-	{"NOSCRIPT", "the script is not loaded", false},
-	{"ERR invalid password", "the password is wrong: check the DSN", true},
-	{"ERR AUTH", "this Redis has no password for such a user: check user and password in the DSN", true},
-	{"ERR DB index", "this Redis has no such database: check the number at the end of the DSN", false},
+	{"LOADING", "Redis is still loading its data: wait", false, false},
+	{"READONLY", "this Redis is a replica: check where the primary is", false, false},
+	{"MASTERDOWN", "this replica has lost its primary: check where the primary is", false, false},
+	{"CLUSTERDOWN", "the cluster does not serve this slot: look at `CLUSTER INFO`", false, false},
+	{"TRYAGAIN", "the slot is being migrated: try again", false, false},
+	{"OOM", "Redis has reached its maxmemory: give it more", false, false},
+	{"MISCONF", "Redis cannot write its snapshots and refuses writes: look at its log and its disk", false, false},
+	{"NOREPLICAS", "too few replicas are connected: see min-replicas-to-write", false, false},
+	{"BUSY", "a script of somebody else runs for long: look at `SLOWLOG GET`", false, false},
+	{"NOAUTH", "Redis asks for a password: give it in the DSN", true, false},
+	{"WRONGPASS", "user or password is wrong: check the DSN", true, false},
+	{"NOPERM", "this user lacks a right: see docs/operating.md for the ACL rule", true, false},
+	{"The user executing the script", "this user lacks a right: see docs/operating.md for the ACL rule", true, false},
+	{"ERR max number of clients", "Redis has as many connections as its maxclients lets in: close some, or raise it", false, false},
+	{"MOVED", "the slot has moved: wait until the cluster is as it is to be", false, false},
+	{"ASK", "the slot is being migrated: wait until the cluster is as it is to be", false, false},
+	{"EXECABORT", "the transaction was refused as a whole", false, false},
+	{"NOSCRIPT", "the script is not loaded", false, false},
+	{"ERR invalid password", "the password is wrong: check the DSN", true, false},
+	{"ERR AUTH", "this Redis has no password for such a user: check user and password in the DSN", true, false},
+	{"ERR DB index", "this Redis has no such database: check the number at the end of the DSN", false, true},
 }
 
 // connectionHint says what is wrong with a connection, and what to do.
@@ -138,6 +142,19 @@ func NotPermitted(err error) bool {
 	text, _ := replyOf(err)
 	r, _ := refusalOf(text)
 	return r.user
+}
+
+// Answer translates an error that is a server's answer, with what to do about it where that is known; ok is false if it is none. Where it is
+// of the state that the server is in, errors.Is finds [store.ErrUnavailable]: what was asked for may be done later. Any other answer stays what it is.
+func Answer(err error) (answer error, ok bool) {
+	text, ok := replyOf(err)
+	if !ok {
+		return err, false
+	}
+	if r, known := refusalOf(text); known && !r.user && !r.stays {
+		return store.Unavailable(explain(err)), true
+	}
+	return explain(err), true
 }
 
 // replyOf is the error reply that an error is made of; ok is false if it is of none.

@@ -51,7 +51,9 @@ for i = 3, 2 + ARGV[at - 1] do
 	if words == 1 then
 		redis.call('SET', KEYS[i], ARGV[at + 2])
 	else
-		redis.call('HSET', KEYS[i], unpack(ARGV, at + 2, at + words + 1))
+		for first = at + 2, at + words + 1, 1000 do -- what Lua can take apart at once is limited
+			redis.call('HSET', KEYS[i], unpack(ARGV, first, math.min(first + 999, at + words + 1)))
+		end
 	end
 	if ARGV[at + 1] ~= '0' then
 		redis.call('PEXPIREAT', KEYS[i], ARGV[at + 1])

@@ -1,4 +1,4 @@
--- Writes keys of a unit as they are to be, whatever was there, and then the unit itself.
+-- Writes keys of a unit as they are to be, whatever was there, and then the unit itself. A unit that is no hash counts for nothing.
 --
 -- KEYS  1 unit   2 policy 8   3 generation of the bucket   4 fence of the bucket   then those that are to hold something   then those that
 --       are not to be there, or not as they are: one that is to hold something too holds nothing else afterwards
@@ -24,7 +24,10 @@ end
 if call('HGET', KEYS[2], 'open') == 'yes' then
 	return -1
 end
-local unit = call('HMGET', KEYS[1], 'generation', 'phase', 'lines')
+local unit = {}
+if call('TYPE', KEYS[1]).ok == 'hash' then -- another one is deleted below, as is what is there of a hash
+	unit = call('HMGET', KEYS[1], 'generation', 'phase', 'lines')
+end
 local phase = unit[1] == ARGV[2] and tonumber(unit[2] or '0') or 0
 if phase >= tonumber(ARGV[3]) then
 	return 0
@@ -32,10 +35,16 @@ end
 if ARGV[7] == '0' and (phase ~= ARGV[3] - 1 or unit[3] ~= ARGV[8]) then
 	return -4
 end
+-- What Lua can take apart at once is limited: to about 8,000 words.
+local function set(key, words, first, last)
+	for i = first, last, 1000 do
+		call('HSET', key, unpack(words, i, math.min(i + 999, last)))
+	end
+end
 local last = 4 + ARGV[9]
 if ARGV[7] == '2' then
 	local there = call('EXISTS', KEYS[1])
-	for i = 5, last, 1000 do -- what Lua can take apart at once is limited
+	for i = 5, last, 1000 do
 		there = there + call('EXISTS', unpack(KEYS, i, math.min(i + 999, last)))
 	end
 	if there > 0 then
@@ -55,7 +64,7 @@ at = at + ARGV[at] + 1
 for i = 5, last do
 	local words, expires = tonumber(ARGV[at]), ARGV[at + 1]
 	if words > 1 then -- of a hash that is there no field goes away
-		call('HSET', KEYS[i], unpack(ARGV, at + 2, at + words + 1))
+		set(KEYS[i], ARGV, at + 2, at + words + 1)
 		if expires ~= '0' then
 			call('PEXPIREAT', KEYS[i], expires)
 		end
@@ -74,7 +83,5 @@ if ARGV[4] == '0' then
 	fields[#fields + 1] = ARGV[8]
 end
 call('DEL', KEYS[1])
-for i = 1, #fields, 1000 do
-	call('HSET', KEYS[1], unpack(fields, i, math.min(i + 999, #fields)))
-end
+set(KEYS[1], fields, 1, #fields)
 return 1

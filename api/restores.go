@@ -162,24 +162,21 @@ func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	last, err := a.sessions.Last(r.Context(), a.plan)
-	if err == nil && last.ID != session.ID {
-		fail(w, http.StatusConflict, ProblemRestoreOver, "This restore is over.")
-		return
-	}
 	who, why := r.URL.Query().Get("who"), r.URL.Query().Get("why")
 	if who == "" || why == "" {
 		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "Say who does it and why, as ?who=NAME&why=TEXT: it is kept.")
 		return
 	}
+	var err error
 	switch verb {
 	case "pause":
-		err = a.runner.Pause(r.Context(), who, why)
+		err = a.runner.Pause(r.Context(), session.ID, who, why)
 	case "resume":
-		err = a.runner.Resume(r.Context(), who, why)
-		a.work()
+		if err = a.runner.Resume(r.Context(), session.ID, who, why); err == nil {
+			a.work()
+		}
 	case "cancel":
-		err = a.runner.Cancel(r.Context(), who, why)
+		err = a.runner.Cancel(r.Context(), session.ID, who, why)
 	default:
 		fail(w, http.StatusNotFound, ProblemNotFound, "What can be done is :pause, :resume and :cancel.")
 		return

@@ -187,7 +187,7 @@ func (s *Sessions) Pace(ctx context.Context, id, rate int64, batch int, who stri
 	})
 }
 
-// change changes a live session for an operator.
+// change changes a live session for an operator. It stays as it was read until it is changed.
 func (s *Sessions) change(ctx context.Context, id int64, kind, who, why string, work func(*database.Tx) error) error {
 	if who == "" {
 		return fmt.Errorf("%w: say who wants it", ErrRequest)
@@ -196,7 +196,7 @@ func (s *Sessions) change(ctx context.Context, id int64, kind, who, why string, 
 		return err
 	}
 	return s.db.Change(ctx, func(tx *database.Tx) error {
-		v, found, err := s.read(tx, s.sql.session, id)
+		v, found, err := s.read(tx, s.sql.lockSession, id)
 		switch {
 		case err != nil:
 			return err

@@ -124,16 +124,16 @@ func testWhoAndWhy(t *testing.T, s server) {
 	}
 	v, _, err := r.Start(t.Context(), Request{Who: who, Why: why})
 	w.must(err)
-	for name, change := range map[string]func(context.Context, string, string) error{"pause": r.Pause, "resume": r.Resume, "cancel": r.Cancel} {
+	for name, change := range map[string]func(context.Context, int64, string, string) error{"pause": r.Pause, "resume": r.Resume, "cancel": r.Cancel} {
 		for _, b := range append(bad, [2]string{"", "x"}) {
-			if err := change(t.Context(), b[0], b[1]); !errors.Is(err, ErrRequest) || passing(err) {
+			if err := change(t.Context(), 0, b[0], b[1]); !errors.Is(err, ErrRequest) || passing(err) {
 				t.Errorf("%s by %.20q because of %.20q: %v", name, b[0], b[1], err)
 			}
 		}
 	}
-	w.must(r.Pause(t.Context(), who, why))
-	w.must(r.Resume(t.Context(), who, why))
-	w.must(r.Cancel(t.Context(), who, why))
+	w.must(r.Pause(t.Context(), 0, who, why))
+	w.must(r.Resume(t.Context(), 0, who, why))
+	w.must(r.Cancel(t.Context(), 0, who, why))
 	v, err = w.sessions().Session(t.Context(), v.ID)
 	if err != nil || v.Who != who || v.Why != why || v.Reason != who+": "+why {
 		t.Errorf("what was kept is not what was said: %v", err)
@@ -178,7 +178,7 @@ func testPause(t *testing.T, s server) {
 		return nil
 	}}, options("one"))
 	v := w.start(r)
-	w.must(r.Pause(t.Context(), "ann", "look first"))
+	w.must(r.Pause(t.Context(), 0, "ann", "look first"))
 	ended := in(t.Context(), func(ctx context.Context) error { _, err := r.Work(ctx); return err })
 	for !v.Led {
 		var err error
@@ -188,9 +188,9 @@ func testPause(t *testing.T, s server) {
 	if v.State != Closing || !v.Paused || v.Reason != "ann: look first" {
 		t.Errorf("%+v", v)
 	}
-	w.must(r.Resume(t.Context(), "ann", "go on"))
+	w.must(r.Resume(t.Context(), 0, "ann", "go on"))
 	<-applying
-	w.must(r.Pause(t.Context(), "bob", "too fast"))
+	w.must(r.Pause(t.Context(), 0, "bob", "too fast"))
 	ctx, cancel := context.WithCancel(t.Context())
 	other := in(ctx, func(ctx context.Context) error { _, err := w.runner(p, "two").Work(ctx); return err })
 	if c, err := w.sessions().claim(t.Context(), v.ID, "three", time.Minute); err != nil || len(c.targets) > 0 {
@@ -200,12 +200,12 @@ func testPause(t *testing.T, s server) {
 	if err := <-other; err == nil {
 		t.Error("work ended without an error while paused")
 	}
-	w.must(r.Resume(t.Context(), "bob", "go on"))
+	w.must(r.Resume(t.Context(), 0, "bob", "go on"))
 	w.must(<-ended)
 	v, err := w.sessions().Session(t.Context(), v.ID)
 	w.must(err)
 	w.restored(p, v)
-	if err := r.Pause(t.Context(), "ann", "too late"); !errors.Is(err, ErrOver) {
+	if err := r.Pause(t.Context(), 0, "ann", "too late"); !errors.Is(err, ErrOver) {
 		t.Errorf("a pause after the end: %v", err)
 	}
 	if paused := w.events(v, EventPaused); len(paused) != 2 {
@@ -239,7 +239,7 @@ func testCancel(t *testing.T, s server) {
 	late, err := sessions.claim(t.Context(), v.ID, "late", time.Minute)
 	w.must(err)
 	r := w.runner(p, "one")
-	w.must(r.Cancel(t.Context(), "ann", "wrong server"))
+	w.must(r.Cancel(t.Context(), 0, "ann", "wrong server"))
 	v, err = sessions.Session(t.Context(), v.ID)
 	w.must(err)
 	if v.State != Cancelled || v.FinishedAt.IsZero() || v.Reason != "ann: wrong server" || p.target.open || p.target.held {
@@ -248,7 +248,7 @@ func testCancel(t *testing.T, s server) {
 	if _, err := p.Apply(t.Context(), 0, late.targets[0].Target, late.session.fence()); !errors.Is(err, ErrFenced) {
 		t.Errorf("a late write: %v", err)
 	}
-	if err := r.Cancel(t.Context(), "ann", "again"); !errors.Is(err, ErrOver) {
+	if err := r.Cancel(t.Context(), 0, "ann", "again"); !errors.Is(err, ErrOver) {
 		t.Errorf("cancelled twice: %v", err)
 	}
 	next := w.start(r)
@@ -257,6 +257,31 @@ func testCancel(t *testing.T, s server) {
 	next, err = sessions.Session(t.Context(), next.ID)
 	w.must(err)
 	w.restored(p, next)
+}
+
+// Who changes a session that is over, or another plan's, changes no other one.
+func testOtherSessions(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p := newToy("toy", 12, 4)
+	r := w.runner(p, "one")
+	over := w.start(r)
+	w.must(r.Cancel(t.Context(), over.ID, "ann", "wrong server"))
+	live, other := w.start(r), w.start(w.runner(newToy("other", 4, 4), "one"))
+	for name, change := range map[string]func(context.Context, int64, string, string) error{"pause": r.Pause, "resume": r.Resume, "cancel": r.Cancel} {
+		for id, want := range map[int64]error{over.ID: ErrOver, other.ID: ErrNone, 1000: ErrNone} {
+			if err := change(t.Context(), id, "bob", "a tab of yesterday"); !errors.Is(err, want) {
+				t.Errorf("%s of session %d: %v, want %v", name, id, err, want)
+			}
+		}
+	}
+	for _, was := range []Session{live, other} {
+		if is, err := w.sessions().Session(t.Context(), was.ID); err != nil || is.State != was.State || is.Epoch != was.Epoch || is.Paused {
+			t.Errorf("%+v was changed to %+v, %v", was, is, err)
+		}
+	}
+	w.must(r.Pause(t.Context(), live.ID, "ann", "look first"))
+	w.must(r.Resume(t.Context(), live.ID, "ann", "go on"))
+	w.must(r.Cancel(t.Context(), live.ID, "ann", "no use"))
 }
 
 // A target system that is gone, or cannot be asked, keeps nobody from cancelling.
@@ -276,7 +301,7 @@ func testCancelWithoutTarget(t *testing.T, s server) {
 		p := newToy(name, 12, 4)
 		sessions, v := w.planned(p)
 		harm(p)
-		w.must(w.runner(p, "one").Cancel(t.Context(), "ann", "no use"))
+		w.must(w.runner(p, "one").Cancel(t.Context(), 0, "ann", "no use"))
 		v, err := sessions.Session(t.Context(), v.ID)
 		if err != nil || v.State != Cancelled || p.target.open || p.target.held {
 			t.Errorf("%s: %+v, %v", name, v, err)

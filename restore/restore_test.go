@@ -281,7 +281,7 @@ func testUncorrectable(t *testing.T, s server) {
 	}
 	stubborn = false
 	p.target.mu.Unlock()
-	w.must(r.Resume(t.Context(), "ann", "put right"))
+	w.must(r.Resume(t.Context(), 0, "ann", "put right"))
 	w.must(<-ended)
 	v, err := w.sessions().Session(t.Context(), v.ID)
 	w.must(err)

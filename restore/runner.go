@@ -148,9 +148,23 @@ func (r *Runner) live(ctx context.Context) (v Session, err error) {
 	return v, nil
 }
 
-// Pause keeps the live session from going on. What workers have taken they finish.
-func (r *Runner) Pause(ctx context.Context, who, why string) error {
-	v, err := r.sessions.Last(ctx, r.plan.Describe().Name)
+// named returns the plan's session with an id, or for 0 its last one. What changes it does so by its id, and only while it is live: another
+// one that was begun meanwhile is left alone.
+func (r *Runner) named(ctx context.Context, id int64) (v Session, err error) {
+	plan := r.plan.Describe().Name
+	if id == 0 {
+		return r.sessions.Last(ctx, plan)
+	}
+	v, err = r.sessions.Session(ctx, id)
+	if err == nil && v.Plan != plan {
+		err = fmt.Errorf("%w of plan %q with the number %d", ErrNone, plan, id)
+	}
+	return v, err
+}
+
+// Pause keeps a live session from going on. What workers have taken they finish. An id of 0 is the last session, here and below.
+func (r *Runner) Pause(ctx context.Context, id int64, who, why string) error {
+	v, err := r.named(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -158,18 +172,18 @@ func (r *Runner) Pause(ctx context.Context, who, why string) error {
 }
 
 // Resume lets it go on.
-func (r *Runner) Resume(ctx context.Context, who, why string) error {
-	v, err := r.sessions.Last(ctx, r.plan.Describe().Name)
+func (r *Runner) Resume(ctx context.Context, id int64, who, why string) error {
+	v, err := r.named(ctx, id)
 	if err != nil {
 		return err
 	}
 	return r.sessions.Resume(ctx, v.ID, who, why)
 }
 
-// Cancel ends the live session without completing it. The gate stays closed, and another session can be begun. It returns when late
+// Cancel ends a live session without completing it. The gate stays closed, and another session can be begun. It returns when late
 // writes are shut out, if the target system can be asked; a call that ended before may be repeated.
-func (r *Runner) Cancel(ctx context.Context, who, why string) error {
-	v, err := r.sessions.Last(ctx, r.plan.Describe().Name)
+func (r *Runner) Cancel(ctx context.Context, id int64, who, why string) error {
+	v, err := r.named(ctx, id)
 	if err != nil {
 		return err
 	}

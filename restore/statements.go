@@ -12,27 +12,27 @@ var files embed.FS
 // statements are the SQL of the sessions: one file each. Arguments are numbered, and what each file says on
 // top is true of both engines.
 type statements struct {
-	session, lastSession, lockLastSession, addSession       database.Statement
-	takeSession, beatSession, leaveSession, troubleSession  database.Statement
-	stepSession, endSession, loseSession, setGeneration     database.Statement
-	fenceSession, unfenceSession                            database.Statement
-	pauseSession, paceSession, cancelSession                database.Statement
-	putPhase, phases, listPhase, growPhase                  database.Statement
-	beginPhase, endPhase                                    database.Statement
-	putTargets, claimTargets, leaseTargets, renewTargets    database.Statement
-	markTargets, giveBack, targetBounds, voidTargets        database.Statement
-	againTargets, openTargets, countTargets                 database.Statement
-	releaseTargets, lockTarget, deleteTarget, failedTargets database.Statement
-	putFindings, openFindings, findings, settleFinding      database.Statement
-	countFindings, addEvent, events                         database.Statement
-	keepFinding, corrections, undoFinding                   database.Statement
+	session, lockSession, lastSession, lockLastSession, addSession database.Statement
+	takeSession, beatSession, leaveSession, troubleSession         database.Statement
+	stepSession, endSession, loseSession, setGeneration            database.Statement
+	fenceSession, unfenceSession                                   database.Statement
+	pauseSession, paceSession, cancelSession                       database.Statement
+	putPhase, phases, listPhase, growPhase                         database.Statement
+	beginPhase, endPhase                                           database.Statement
+	putTargets, claimTargets, leaseTargets, renewTargets           database.Statement
+	markTargets, giveBack, targetBounds, voidTargets               database.Statement
+	againTargets, openTargets, countTargets                        database.Statement
+	releaseTargets, lockTarget, deleteTarget, failedTargets        database.Statement
+	putFindings, openFindings, findings, settleFinding             database.Statement
+	countFindings, addEvent, events                                database.Statement
+	keepFinding, corrections, undoFinding                          database.Statement
 }
 
 func (s *statements) kit() database.Kit {
 	return database.Kit{
 		Name: "the restore", Migrate: "reprise migrate up --ledger", Versions: "restore_schema", Files: files,
 		Statements: map[string]*database.Statement{
-			"session": &s.session, "last_session": &s.lastSession, "lock_last_session": &s.lockLastSession, "add_session": &s.addSession,
+			"session": &s.session, "lock_session": &s.lockSession, "last_session": &s.lastSession, "lock_last_session": &s.lockLastSession, "add_session": &s.addSession,
 			"take_session": &s.takeSession, "beat_session": &s.beatSession, "leave_session": &s.leaveSession, "trouble_session": &s.troubleSession,
 			"step_session": &s.stepSession, "end_session": &s.endSession, "lose_session": &s.loseSession, "set_generation": &s.setGeneration,
 			"fence_session": &s.fenceSession, "unfence_session": &s.unfenceSession,

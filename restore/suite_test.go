@@ -71,6 +71,7 @@ func suite(t *testing.T, s server) {
 		"hears itself":           testHearsItself,
 		"pace":                   testPace,
 		"cancel":                 testCancel,
+		"other sessions":         testOtherSessions,
 		"cancel without target":  testCancelWithoutTarget,
 		"progress":               testProgress,
 		"somebody removes a row": testSomebodyRemovesARow,

@@ -202,13 +202,13 @@ func newRestoreCancelCommand(r *restoring) *cobra.Command {
 	return newRestoreSwitch(r, r.on, "cancel", "End it without completing it; the gate stays closed", (*restore.Runner).Cancel)
 }
 
-func newRestoreSwitch(r *restoring, open func(func(*cobra.Command, *restorePlace) error) func(*cobra.Command, []string) error, name, short string, do func(*restore.Runner, context.Context, string, string) error) *cobra.Command {
+func newRestoreSwitch(r *restoring, open func(func(*cobra.Command, *restorePlace) error) func(*cobra.Command, []string) error, name, short string, do func(*restore.Runner, context.Context, int64, string, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Args: noArguments,
 		RunE: open(func(cmd *cobra.Command, at *restorePlace) error {
 			plan := at.newPlan(r)
 			defer plan.Close()
-			return do(at.runner(plan, processName(), 1), cmd.Context(), r.name(), r.reason())
+			return do(at.runner(plan, processName(), 1), cmd.Context(), 0, r.name(), r.reason())
 		}),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reprise-dev/reprise/httpguard"
@@ -25,12 +26,15 @@ type Restores struct {
 	plan     string
 	log      *slog.Logger
 	life     context.Context
-	working  chan struct{} // holds one while this process works
+
+	mu      sync.Mutex
+	working bool // this process works
+	asked   bool // it was asked to since it looked last
 }
 
 // NewRestores returns the API of a plan. What it begins it works on until life ends; the sessions stay the caller's.
 func NewRestores(life context.Context, sessions *restore.Sessions, runner *restore.Runner, plan string, log *slog.Logger) *Restores {
-	return &Restores{sessions, runner, plan, log, life, make(chan struct{}, 1)}
+	return &Restores{sessions: sessions, runner: runner, plan: plan, log: log, life: life}
 }
 
 // Types of problems, without the prefix of package httpguard.
@@ -112,19 +116,31 @@ func (a *Restores) start(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusAccepted, map[string]any{"id": session.ID, "resumed": resumed, "state": session.State})
 }
 
-// work works on the live session, once at a time.
+// work works on the live session, once at a time. The work on the one before may not have returned yet: who does it looks again then.
 func (a *Restores) work() {
-	select {
-	case a.working <- struct{}{}:
-	default:
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked = true
+	if a.working {
 		return
 	}
+	a.working = true
 	go func() {
-		defer func() { <-a.working }()
-		if session, err := a.runner.Work(a.life); err != nil && a.life.Err() == nil {
-			a.log.Error("reprise: a restore does not go on", "session", session.ID, "error", err)
+		for a.again() {
+			session, err := a.runner.Work(a.life)
+			if err != nil && a.life.Err() == nil && !errors.Is(err, restore.ErrOver) { // one that is over was asked for when it was not
+				a.log.Error("reprise: a restore does not go on", "session", session.ID, "error", err)
+			}
 		}
 	}()
+}
+
+// again reports whether somebody has asked for work since the last time. If not, whoever asks next begins it.
+func (a *Restores) again() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.working, a.asked = a.asked, false
+	return a.working
 }
 
 // session returns the one that a path names.

@@ -18,7 +18,10 @@ import (
 )
 
 // plan restores nothing, into nothing.
-type plan struct{ generation chan string }
+type plan struct {
+	generation chan string
+	applying   func()
+}
 
 func (p plan) Describe() restore.Description {
 	return restore.Description{Name: "toy", Digest: "1", Configuration: "none", Phases: []string{"all"}, Retention: time.Hour}
@@ -53,6 +56,7 @@ func (p plan) Targets(context.Context, int, string, int) ([]restore.Target, bool
 func (p plan) Split(context.Context, int, restore.Target) ([]restore.Target, error) { return nil, nil }
 
 func (p plan) Apply(context.Context, int, restore.Target, restore.Fence) (restore.Done, error) {
+	p.applying()
 	return restore.Done{Units: 3}, nil
 }
 
@@ -68,9 +72,15 @@ func (p plan) Undo(context.Context, restore.Finding, []byte, restore.Fence) (res
 	return restore.Correction{}, nil
 }
 
-// A restore is begun, runs by itself, and is asked about; what makes no sense is refused with what to do.
-func TestRestores(t *testing.T) {
-	t.Parallel()
+// client asks a server of restores.
+type client struct {
+	*testing.T
+	url, origin string
+}
+
+// serve serves the restores of a plan that calls applying whenever it applies something.
+func serve(t *testing.T, applying func()) *client {
+	t.Helper()
 	dsn := servicetest.Postgres(t).Database(t)
 	if _, err := restore.Migrate(t.Context(), dsn); err != nil {
 		t.Fatal(err)
@@ -80,7 +90,7 @@ func TestRestores(t *testing.T) {
 		t.Fatal(err)
 	}
 	life, end := context.WithCancel(t.Context())
-	p := plan{make(chan string, 1)}
+	p := plan{make(chan string, 1), applying}
 	p.generation <- ""
 	runner := restore.New(sessions, p, restore.Options{Poll: 10 * time.Millisecond})
 	server := httptest.NewServer(api.NewRestores(life, sessions, runner, "toy", slog.New(slog.NewTextHandler(t.Output(), nil))).Handler())
@@ -89,30 +99,65 @@ func TestRestores(t *testing.T) {
 		server.Close()
 		_ = sessions.Close() // what works on a session may still use it, and then fails
 	})
-	origin := ""
-	ask := func(method, path, body string, status int, contains string) string {
-		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if origin != "" {
-			request.Header.Set("Origin", origin)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != status || !strings.Contains(string(text), contains) {
-			t.Errorf("%s %s %s: %d %s, %v; want %d with %q", method, path, body, response.StatusCode, text, err, status, contains)
-		}
-		return string(text)
+	return &client{T: t, url: server.URL}
+}
+
+// ask wants an answer with a status, that contains a text, and returns it.
+func (c *client) ask(method, path, body string, status int, contains string) string {
+	c.Helper()
+	request, err := http.NewRequestWithContext(c.Context(), method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
 	}
-	origin = "https://elsewhere.example"
+	if c.origin != "" {
+		request.Header.Set("Origin", c.origin)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != status || !strings.Contains(string(text), contains) {
+		c.Errorf("%s %s %s: %d %s, %v; want %d with %q", method, path, body, response.StatusCode, text, err, status, contains)
+	}
+	return string(text)
+}
+
+// begin begins a restore, and returns its path.
+func (c *client) begin() string {
+	c.Helper()
+	var begun struct{ ID int64 }
+	if err := json.Unmarshal([]byte(c.ask("POST", "/v1/restores", `{"plan":"toy","who":"ann","why":"a test"}`, 202, `"state"`)), &begun); err != nil {
+		c.Fatal(err)
+	}
+	return fmt.Sprintf("/v1/restores/%d", begun.ID)
+}
+
+// ends waits until a restore is done.
+func (c *client) ends(path string) {
+	c.Helper()
+	deadline, cancel := context.WithTimeout(c.Context(), 30*time.Second)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !strings.Contains(c.ask("GET", path, "", 200, `"session"`), `"state":"done"`) {
+		select {
+		case <-again.C:
+		case <-deadline.Done():
+			c.Fatal("the restore does not end")
+		}
+	}
+}
+
+// A restore is begun, runs by itself, and is asked about; what makes no sense is refused with what to do.
+func TestRestores(t *testing.T) {
+	t.Parallel()
+	c := serve(t, func() {})
+	ask := c.ask
+	c.origin = "https://elsewhere.example"
 	ask("POST", "/v1/restores", `{"who":"ann","why":"a page"}`, 403, "cross-origin")
-	origin = ""
+	c.origin = ""
 	ask("POST", "/v1/restores", `{"plan":"another"}`, 400, "request-malformed")
 	ask("POST", "/v1/restores", `{"nonsense":1}`, 400, "request-malformed")
 	ask("POST", "/v1/restores", `{}`, 400, "who")
@@ -120,29 +165,32 @@ func TestRestores(t *testing.T) {
 	ask("POST", "/v1/restores", fmt.Sprintf(`{"who":"ann","why":"a test","failure_time":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)), 422, "restore-refused")
 	ask("GET", "/v1/restores/1", "", 404, "not-found")
 	ask("GET", "/v1/restores/x", "", 404, "not-found")
-	var begun struct{ ID int64 }
-	if err := json.Unmarshal([]byte(ask("POST", "/v1/restores", `{"plan":"toy","who":"ann","why":"a test"}`, 202, `"state"`)), &begun); err != nil {
-		t.Fatal(err)
-	}
-	path := fmt.Sprintf("/v1/restores/%d", begun.ID)
+	path := c.begin()
 	ask("POST", path+":stop?who=ann&why=test", "", 404, "not-found")
 	ask("POST", path+":pause", "", 400, "who")
 	ask("POST", path+":pause?who=ann&why=a%00b", "", 400, "request-malformed")
-	deadline, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for !strings.Contains(ask("GET", path, "", 200, `"session"`), `"state":"done"`) {
-		select {
-		case <-again.C:
-		case <-deadline.Done():
-			t.Fatal("the restore does not end")
-		}
-	}
+	c.ends(path)
 	ask("POST", "/v1/restores", `{"who":"ann","why":"a test"}`, 409, "restore-complete")
 	ask("POST", path+":pause?who=ann&why=test", "", 409, "restore-over")
 	ask("GET", path+"/findings", "", 200, "")
 	ask("DELETE", path, "", 405, "method-not-allowed")
 	ask("PUT", "/v1/restores", "", 405, "method-not-allowed")
 	ask("GET", "/v1/other", "", 404, "not-found")
+}
+
+// A restore that is begun while the work on a cancelled one has not returned yet is worked on, without a second request.
+func TestBegunWhileTheLastOneEnds(t *testing.T) {
+	t.Parallel()
+	applying, goOn := make(chan struct{}, 8), make(chan struct{})
+	c := serve(t, func() {
+		applying <- struct{}{}
+		<-goOn
+	})
+	first := c.begin()
+	<-applying
+	c.ask("POST", first+":cancel?who=ann&why=test", "", 204, "")
+	second := c.begin()
+	close(goOn)
+	c.ends(second)
+	c.ask("GET", first, "", 200, `"state":"cancelled"`)
 }

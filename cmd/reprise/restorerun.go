@@ -70,19 +70,35 @@ func (s *starting) run(cmd *cobra.Command, at *restorePlace) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	session, resumed, err := s.start(ctx, cmd.ErrOrStderr(), at, runner, request)
+	say := cmd.OutOrStdout()
+	if s.json { // where words are not for whoever reads it
+		say = cmd.ErrOrStderr()
+	}
 	if errors.Is(err, restore.ErrComplete) {
-		fmt.Fprintln(cmd.OutOrStdout(), err)
-		return nil
+		fmt.Fprintln(say, err)
+		return s.complete(cmd.Context(), cmd.OutOrStdout(), at, session)
 	}
 	if err != nil {
 		return err
 	}
 	if resumed {
-		fmt.Fprintf(cmd.OutOrStdout(), "session %d goes on, begun by %s at %s\n", session.ID, session.Who, session.StartedAt.Format(time.RFC3339))
+		fmt.Fprintf(say, "session %d goes on, begun by %s at %s\n", session.ID, session.Who, session.StartedAt.Format(time.RFC3339))
 	} else {
-		fmt.Fprintf(cmd.OutOrStdout(), "session %d begins\n", session.ID)
+		fmt.Fprintf(say, "session %d begins\n", session.ID)
 	}
 	return work(cmd, at, runner, s.json)
+}
+
+// complete prints how the session went that has restored everything, for whoever reads JSON.
+func (s *starting) complete(ctx context.Context, out io.Writer, at *restorePlace, session restore.Session) error {
+	if !s.json {
+		return nil
+	}
+	progress, err := at.sessions.Progress(ctx, session.ID)
+	if err != nil {
+		return err
+	}
+	return printProgress(out, progress, true)
 }
 
 // start begins or resumes a session. One whose manager gives no sign may have died: that is known when its lease ends, and waited for.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -106,10 +107,32 @@ func (s *restoreSite) call(want int, args ...string) said {
 
 // ask is call where any exit code will do.
 func (s *restoreSite) ask(args ...string) (code int, text string) {
+	code, out, failure := s.run(args...)
+	return code, out + failure
+}
+
+// run is ask with what is said on each of the two outputs.
+func (s *restoreSite) run(args ...string) (code int, onOut, onErr string) {
 	var out, failure bytes.Buffer
 	environ := []string{"REPRISE_METER_REDIS=" + s.redis, "REPRISE_METER_LEDGER=" + s.dsn, "REPRISE_METER_TAKE_OVER=1s", "USER=ann"}
 	code = run(s.t.Context(), append([]string{"restore"}, args...), process{Out: &out, Err: &failure, Environ: environ})
-	return code, out.String() + failure.String()
+	return code, out.String(), failure.String()
+}
+
+// json runs a command that prints JSON, wants nothing else on its output, and returns its last line; words for people are on the other output.
+func (s *restoreSite) json(words string, args ...string) (last map[string]any) {
+	s.t.Helper()
+	code, out, failure := s.run(append(args, "--json")...)
+	for line := range strings.Lines(out) {
+		last = nil
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			s.t.Errorf("%v: %q is no JSON: %v", args, line, err)
+		}
+	}
+	if code != 0 || last == nil || !strings.Contains(failure, words) {
+		s.t.Errorf("%v: exit code %d, %v, and beside it %q, want %q", args, code, last, failure, words)
+	}
+	return last
 }
 
 // said is what a command has printed.
@@ -193,6 +216,19 @@ func TestRestoreCommands(t *testing.T) {
 	call(1, "resume").has("the restore is over")
 	for _, command := range []string{"cancel", "certificate", "assess", "verify", "undo", "work", "start"} {
 		call(2, command).has("no redis; say it with --redis")
+	}
+}
+
+// What reads JSON gets an object a line and nothing else, whatever becomes of a restore: the last one is how it is.
+func TestRestoreInJSON(t *testing.T) {
+	t.Parallel()
+	s := newRestoreSite(t, 10)
+	s.server.FlushAll()
+	for _, words := range []string{"session 1 begins", "already complete, nothing done"} {
+		last := s.json(words, "start")
+		if session, ok := last["session"].(map[string]any); !ok || session["state"] != "done" {
+			t.Errorf("%s: %v", words, last)
+		}
 	}
 }
 

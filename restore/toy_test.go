@@ -81,12 +81,15 @@ func (p *toy) enter(ctx context.Context, call string) (func(), error) {
 // fenced enters if the fence is the system's.
 func (p *toy) fenced(ctx context.Context, call string, f Fence) (func(), error) {
 	leave, err := p.enter(ctx, call)
+	if err != nil {
+		return nil, err
+	}
 	late := f.Epoch != 0 && (p.target.fence == 0 || f.Epoch < p.target.fence) // epoch 0 is of a verification alone
-	if err == nil && (late || f.Generation != p.target.generation) {
-		leave()
+	if late || f.Generation != p.target.generation {
+		defer leave()
 		return nil, fmt.Errorf("%w: %s with %v, and the system has epoch %d of %q", ErrFenced, call, f, p.target.fence, p.target.generation)
 	}
-	return leave, err
+	return leave, nil
 }
 
 func (p *toy) Generation(ctx context.Context) (string, error) {

@@ -61,6 +61,12 @@ func (l *lead) trouble(ctx context.Context, cause error) error {
 	})
 }
 
+// calm notes that the current step waits for nothing any more.
+func (l *lead) calm(ctx context.Context) error {
+	_, err := l.db.Do(ctx, l.sql.troubleSession, l.session, l.token, "")
+	return err
+}
+
 // next is where a step leads.
 type next struct {
 	state        State

@@ -111,6 +111,10 @@ func (r *Runner) steps(ctx context.Context, l *lead) error {
 			told = err.Error()
 			r.trouble(ctx, l, v, err)
 		}
+		if err == nil && v.Trouble != "" && !v.Paused { // a pause looks at nothing
+			told = ""
+			r.calm(ctx, l)
+		}
 		switch {
 		case errors.Is(err, ErrFenced): // by whom is found out in the next round: the fence is written again
 			if failed := r.sessions.unfence(ctx, v); failed != nil {
@@ -135,6 +139,13 @@ func (r *Runner) trouble(ctx context.Context, l *lead, v Session, cause error) {
 	r.options.Log.Warn("the restore does not go on", "session", l.session, "state", string(v.State), "error", cause)
 	if err := l.trouble(ctx, cause); err != nil {
 		r.options.Log.Debug("the trouble was not noted", "session", l.session, "error", err)
+	}
+}
+
+// calm says that nothing is waited for any more: the step may go on for long.
+func (r *Runner) calm(ctx context.Context, l *lead) {
+	if err := l.calm(ctx); err != nil {
+		r.options.Log.Debug("that the trouble is over was not noted", "session", l.session, "error", err)
 	}
 }
 

@@ -1,11 +1,15 @@
 package restore
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // The SQL server dies in the middle of a session, again and again; in an ordinary run once, at a moment by chance. Nothing ends, and
@@ -22,6 +26,54 @@ func TestTheSQLServerDies(t *testing.T) {
 		s := servicetest.NewMariaDB(t, servicetest.MariaDBOptions{})
 		testOutage(t, server{s.Database, s.Exec, "", "", 1}, func() { s.Kill(); s.Restart() })
 	})
+}
+
+// What a step waits for is said until it goes on, and not until it ends: a phase may take hours.
+func testTroublePasses(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p := newToy("toy", 12, 4)
+	applying, goOn, looked := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	looks := 0 // of the manager, while a worker applies
+	p.fail = func(call string) error {
+		if call == "apply 0" {
+			select {
+			case <-applying:
+			default:
+				close(applying)
+			}
+			<-goOn
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		select {
+		case <-applying:
+		default:
+			return nil
+		}
+		if call == "generation" {
+			switch looks++; looks {
+			case 1:
+				return store.Unavailable(errors.New("a hiccup"))
+			case 4: // what comes of the one before is done
+				close(looked)
+			}
+		}
+		return nil
+	}
+	r := w.runner(p, "one")
+	v := w.start(r)
+	ended := in(t.Context(), func(ctx context.Context) error { _, err := r.Work(ctx); return err })
+	<-looked
+	v, err := w.sessions().Session(t.Context(), v.ID)
+	if err != nil || v.State != Applying || v.Trouble != "" {
+		t.Errorf("it is %s and waits for %q, %v", v.State, v.Trouble, err)
+	}
+	if said := w.events(v, EventTrouble); len(said) != 1 || !strings.Contains(said[0], "a hiccup") {
+		t.Errorf("%q", said)
+	}
+	close(goOn)
+	w.must(<-ended)
 }
 
 // moments is how many there are at which the server may die.

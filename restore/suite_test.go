@@ -55,6 +55,7 @@ func suite(t *testing.T, s server) {
 		"missing fence":          testMissingFence,
 		"errors are not the end": testErrorsAreNotTheEnd,
 		"refused targets":        testRefusedTargets,
+		"trouble passes":         testTroublePasses,
 		"short lists":            testShortLists,
 		"quarantine":             testQuarantine,
 		"impossible targets":     testImpossibleTargets,

@@ -28,6 +28,7 @@ func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err erro
 		if failed := w.sessions.unfence(b.ctx, b.claim.session); failed != nil {
 			w.options.Log.Debug("the manager was not told of a missing fence", "session", w.session, "error", failed)
 		}
+		w.pace.paused = time.Now().Add(w.options.Poll) // all others are refused, too, until the manager has looked
 	case passing(err):
 		r.state, r.attempts, r.again = retryable, t.attempts-1, w.backoff(t.attempts)
 		w.pace.paused = time.Now().Add(w.options.Poll) // whatever else is taken would fail in the same way

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -260,4 +261,20 @@ func testMissingFence(t *testing.T, s server) {
 	r := w.runner(p, "one")
 	w.start(r)
 	w.restored(p, w.work(r))
+}
+
+// A worker that is refused waits before it tries the next target: until somebody has looked, all of them are refused.
+func testRefusedWorkerWaits(t *testing.T, s server) {
+	w := newWorld(t, s)
+	sessions, v := w.planned(newToy("toy", 12, 4))
+	c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute)
+	w.must(err)
+	worker := New(sessions, newToy("toy", 12, 4), options("one")).worker(v.ID)
+	r := worker.judge(&batch{claim: c, ctx: t.Context()}, c.targets[0], Done{}, nil, ErrFenced)
+	if r.state != pending || worker.pace.paused.IsZero() {
+		t.Errorf("%+v, paused until %v", r, worker.pace.paused)
+	}
+	if v, err := sessions.Session(t.Context(), v.ID); err != nil || v.Fenced == v.Epoch {
+		t.Errorf("the manager was not told: %+v, %v", v, err)
+	}
 }

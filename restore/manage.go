@@ -200,10 +200,13 @@ func (r *Runner) after(ctx context.Context, l *lead, v Session, to next, err err
 }
 
 // look asks the target system for its generation. Another one than the session's says that it was lost again: everything is done
-// anew.
+// anew, if it is not another system that is asked.
 func (r *Runner) look(ctx context.Context, l *lead, v Session) (lost bool, err error) {
 	generation, err := r.plan.Generation(ctx)
 	if err != nil || generation == v.Generation {
+		return false, err
+	}
+	if err := r.plan.Ready(ctx); err != nil {
 		return false, err
 	}
 	return true, l.lose(ctx, v, generation)

@@ -107,3 +107,44 @@ func testOutage(t *testing.T, s server, die func()) {
 		t.Errorf("the target system was taken for lost: %+v", v)
 	}
 }
+
+// Whoever goes on with a session asks first whether its target system is the one that the session is of, and asks again before he takes it for lost.
+func testAnotherSystem(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p := newToy("toy", 12, 4)
+	sessions, v := w.planned(p)
+	p.unready = ErrOtherSystem
+	unchanged := func(when string, err error) {
+		t.Helper()
+		now, failed := sessions.Session(t.Context(), v.ID)
+		w.must(failed)
+		if !errors.Is(err, ErrOtherSystem) || now.State != v.State || now.Losses != 0 || now.Generation != v.Generation {
+			t.Errorf("%s: %v, and the session is %+v", when, err, now)
+		}
+	}
+	_, err := w.runner(p, "one").Work(t.Context())
+	unchanged("asked before", err)
+	if taken := w.events(v, EventTaken); len(taken) != 1 { // by whoever has planned it
+		t.Errorf("the session was taken: %v", taken)
+	}
+	here := p.target
+	p.target = &system{units: map[string]*unit{}, generation: "another"}
+	_, err = New(w.sessions(), &mute{toy: p}, options("two")).Work(t.Context())
+	unchanged("asked when it answers", err)
+	p.target, p.unready = here, nil
+	w.restored(p, w.work(w.runner(p, "three")))
+}
+
+// mute is a plan whose target system cannot be asked at first.
+type mute struct {
+	*toy
+	asked bool
+}
+
+func (p *mute) Ready(ctx context.Context) error {
+	if !p.asked {
+		p.asked = true
+		return nil
+	}
+	return p.toy.Ready(ctx)
+}

@@ -29,19 +29,21 @@ type Plan interface {
 	Generation(ctx context.Context) (string, error)
 
 	// Ready says why the target system is not to be restored by this plan: it is another one ([ErrOtherSystem]), or refuses what a
-	// restore needs. It is asked before a session begins or goes on, and changes nothing. A target system that cannot be asked, or
-	// has lost everything, is ready: it is waited for.
+	// restore needs. It is asked before a session begins or goes on, and before it is taken for lost, and changes nothing. A target system that
+	// cannot be asked, or has lost everything, is ready: it is waited for.
 	Ready(ctx context.Context) error
 
 	// CloseGate keeps traffic from the target system, and keeps everybody from changing what it is restored from. It returns when
-	// every part of the system has confirmed. It may be called before the target system can be written to.
+	// every part of the system has confirmed. It may be called before the target system can be written to. Another system it leaves alone: it
+	// has no fence that would, and may be there only since Ready was asked.
 	CloseGate(ctx context.Context, fence Fence) error
 
 	// Drain returns when nothing that was let through the gate is under way any more.
 	Drain(ctx context.Context, fence Fence) error
 
 	// Renew begins the fence's generation: first where it is restored from, so that nothing of an older one is accepted there,
-	// then in every part of the target system. What an older one has written is void from then on.
+	// then in every part of the target system. What an older one has written is void from then on. Another system it leaves alone, as
+	// CloseGate does.
 	Renew(ctx context.Context, fence Fence) error
 
 	// WriteFence writes the fence into every part of the target system and returns when each has confirmed. After it no

@@ -105,10 +105,14 @@ func (r *Runner) Start(ctx context.Context, request Request) (v Session, resumed
 
 // Work works on the live session of the plan until it is over, and returns it as it then is. It can be ended at any time and by
 // anything; another call, in any process, goes on. While the SQL server or the target system cannot be asked, or the session is
-// paused, it waits. An error of the plan that says something else than that ends it, and leaves the session where it is.
+// paused, it waits. An error of the plan that says something else than that ends it, and leaves the session where it is; so does what its Ready
+// says.
 func (r *Runner) Work(ctx context.Context) (Session, error) {
 	v, err := r.live(ctx)
 	if err != nil {
+		return v, err
+	}
+	if err := r.plan.Ready(ctx); err != nil {
 		return v, err
 	}
 	group, inner := errgroup.WithContext(ctx)

@@ -49,6 +49,15 @@ func Renew(ctx context.Context, dsn string, g meter.Generation, who, why string,
 	return err
 }
 
+// Generations returns the different generations that are in the Redis that a DSN names, also if [Open] refuses it; none if it is empty.
+func Generations(ctx context.Context, dsn string, log *slog.Logger) (all []meter.Generation, err error) {
+	found, err := redisstore.Generations(ctx, withPrefix(dsn), redisstore.Options{Log: log})
+	for _, g := range found {
+		all = append(all, meter.Generation(hex.EncodeToString(g[:])))
+	}
+	return all, err
+}
+
 // withPrefix returns the DSN with a prefix. One that is no URL is refused by whoever reads it.
 func withPrefix(dsn string) string {
 	u, err := url.Parse(dsn)

@@ -2,6 +2,7 @@ package meterrestore
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/reprise-dev/reprise/meter/pipeline"
 	"github.com/reprise-dev/reprise/restore"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
 )
 
 // A Redis of another installation is neither restored nor corrected: all that it has would count as extra.
@@ -41,6 +43,76 @@ func TestAnotherInstallation(t *testing.T) {
 		done := p.restored(restore.New(sessions, plan, restore.Options{Name: "meant so"}))
 		if done.State != restore.Finished {
 			t.Errorf("taken over: %+v", done)
+		}
+	})
+}
+
+// A session that is under way is gone on with in its own Redis: another installation's is left alone, by every process, also one that is not
+// what its installation has accepted, and one that came to where the DSN leads since it was asked. The session loses nothing.
+func TestWorkOnAnotherInstallation(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "postgres", func(t *testing.T, dsn string) {
+		ctx, p := t.Context(), newPlant(t, dsn, 20)
+		sessions := p.sessions()
+		begun, _, err := p.runner(sessions, "begins").Start(ctx, restore.Request{Who: "test", Why: "a test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := meterredis.Renew(ctx, p.server.DSN(1), "00112233445566778899aabbccddeeff", "test", "another installation", nil); err != nil {
+			t.Fatal(err)
+		}
+		c := p.conn()
+		theirs := func() string {
+			return fmt.Sprintf("generation %x, gate %s", c.do("GET", "meter:{0000}:generation"), c.do("HGETALL", "policy:{0000}:8"))
+		}
+		before := theirs()
+		refused := func(when string) {
+			t.Helper()
+			plan := p.plan()
+			fence := restore.Fence{Session: begun.ID, Epoch: begun.Epoch, Generation: "ffeeddccbbaa99887766554433221100"}
+			_, worked := p.runner(sessions, "works").Work(ctx)
+			for what, err := range map[string]error{"work": worked, "ready": plan.Ready(ctx), "renew": plan.Renew(ctx, fence)} {
+				if !errors.Is(err, restore.ErrOtherSystem) {
+					t.Errorf("%s, %s: %v", when, what, err)
+				}
+			}
+			if after := theirs(); after != before {
+				t.Errorf("%s: it has %s, and had %s", when, after, before)
+			}
+			if now, err := sessions.Session(ctx, begun.ID); err != nil || now.State != begun.State || now.Epoch != begun.Epoch || now.Owner != "" {
+				t.Errorf("%s: the session is %+v, %v", when, now, err)
+			}
+			if g, err := p.ledger.Generation(ctx); err != nil || string(g) == fence.Generation {
+				t.Errorf("%s: SQL has generation %q, %v", when, g, err)
+			}
+		}
+		refused("as it is")
+		open := p.plan()
+		if _, err := open.meter(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := open.CloseGate(ctx, restore.Fence{Session: begun.ID, Epoch: begun.Epoch}); !errors.Is(err, restore.ErrOtherSystem) || theirs() != before {
+			t.Errorf("closed the gate: %v, and it has %s", err, theirs())
+		}
+		for b := range redisstore.Buckets {
+			c.do("SET", fmt.Sprintf("meter:{%04d}:identities", b), "run:repl")
+		}
+		refused("on a server that it has not accepted")
+	})
+}
+
+// What is left of an own Redis is own: of what was renewed half-way, or lost in part.
+func TestPartOfTheOwnRedis(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "mariadb", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 20)
+		c := p.conn()
+		for b := range 10 {
+			c.do("DEL", fmt.Sprintf("meter:{%04d}:generation", b))
+		}
+		p.must(p.plan().Ready(t.Context()))
+		if done := p.restored(p.runner(p.sessions(), "test")); done.State != restore.Finished {
+			t.Errorf("%+v", done)
 		}
 	})
 }

@@ -101,49 +101,6 @@ func (p *Plan) Generation(ctx context.Context) (string, error) {
 	return string(g), nil
 }
 
-// Ready implements [restore.Plan]. Of an own Redis the ledger knows every generation, also that of an older dump.
-func (p *Plan) Ready(ctx context.Context) error {
-	m, err := p.meter(ctx)
-	var g meter.Generation
-	if err == nil {
-		g, err = m.Reread(ctx)
-	}
-	switch {
-	case lost(err):
-		return nil
-	case err != nil:
-		return waited(err)
-	case p.TakeOver:
-		return nil
-	}
-	had, err := p.Ledger.HadGeneration(ctx, g)
-	if err != nil || had {
-		return err
-	}
-	return fmt.Errorf("%w: this Redis has generation %q, which this ledger has never had: it is another installation's, or SQL is older than it. Nothing was done. "+
-		"If it is the right one all the same: reprise restore start --take-over", restore.ErrOtherSystem, g)
-}
-
-// waited returns the error of a Redis that cannot be opened, unless it may be well again by itself: that is waited for.
-func waited(err error) error {
-	if refused(&err); errors.Is(err, restore.ErrRefused) || !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrIndeterminate) {
-		return err
-	}
-	return nil
-}
-
-// refused says of an error that Redis lacks a right or a password, where it does.
-func refused(err *error) {
-	if meterredis.Refused(*err) {
-		*err = fmt.Errorf("%w: give its user the rights that docs/operating.md lists, then go on with reprise restore start: %w", restore.ErrRefused, *err)
-	}
-}
-
-// lost reports whether an error says that Redis is not what it was, and not that it cannot be asked.
-func lost(err error) bool {
-	return errors.Is(err, store.ErrLost) || errors.Is(err, errNeverMade)
-}
-
 // CloseGate implements [restore.Plan]. In SQL the gate is the truth, and folds are held there. A Redis that cannot be opened has no
 // gate that could be open.
 func (p *Plan) CloseGate(ctx context.Context, fence restore.Fence) (err error) {
@@ -158,6 +115,9 @@ func (p *Plan) CloseGate(ctx context.Context, fence restore.Fence) (err error) {
 	m, err := p.meter(ctx)
 	if lost(err) {
 		return nil
+	}
+	if err == nil {
+		err = p.own(ctx)
 	}
 	if err == nil {
 		err = m.PutPolicy(ctx, gate)
@@ -204,6 +164,9 @@ func (p *Plan) Drain(ctx context.Context, _ restore.Fence) error {
 func (p *Plan) Renew(ctx context.Context, fence restore.Fence) (err error) {
 	defer refused(&err)
 	if err := p.hold(ctx, fence); err != nil {
+		return err
+	}
+	if err := p.own(ctx); err != nil {
 		return err
 	}
 	seen, err := p.Ledger.Generation(ctx)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/reprise-dev/reprise/machine"
@@ -29,4 +30,23 @@ func Renew(ctx context.Context, dsn string, g machine.Generation, who, why strin
 	}
 	act := Act{What: actRenew, Who: who, Why: why}
 	return act, s.perform(ctx, &act, g)
+}
+
+// Generations returns the different generations that buckets have, whoever the servers are: none where there is no store, or where it
+// has lost everything. It is for who has to know whose data it is before it is made void, also that of a store that [Open] refuses.
+func Generations(ctx context.Context, dsn string, options Options) (all []machine.Generation, err error) {
+	s, err := openUnchecked(dsn, options)
+	if err != nil {
+		return nil, err
+	}
+	defer s.client.Close()
+	if _, err := s.readGenerations(ctx); err != nil {
+		return nil, err
+	}
+	for b := range Buckets {
+		if g := s.generation(b); g != (machine.Generation{}) && !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	return all, nil
 }

@@ -58,3 +58,57 @@ func many(n int) (all []Finding) {
 	}
 	return all
 }
+
+// What was found in a life of the data that was lost is of that life: nothing of it is corrected, undone, or counted in the next one.
+func testFindingsOfALostLife(t *testing.T, s server) {
+	w := newWorld(t, s)
+	for name, c := range map[string]struct {
+		call      string // the first one after something was found
+		wrong     string // in the next life
+		corrected int64  // in both
+		round     int
+	}{
+		"lost before it was corrected": {"correct", "", 0, 4},
+		"lost after it was corrected":  {"verify", "", 1, 4},
+		"wrong again":                  {"verify", "u00003", 2, 5},
+	} {
+		p := newToy(name, 12, 4)
+		p.wrong = "u00003"
+		verified, lost := 0, false
+		p.fail = func(call string) error {
+			if call == "verify" {
+				verified++
+			}
+			if call == c.call && verified >= 3 && !lost && (call != "verify" || verified > 3) {
+				lost = true
+				p.target.wipe()
+				p.target.mu.Lock()
+				p.wrong = c.wrong
+				p.target.mu.Unlock()
+			}
+			return nil
+		}
+		r := w.runner(p, "one")
+		w.start(r)
+		v := w.work(r)
+		w.restored(p, v)
+		found, err := w.sessions().Findings(t.Context(), v.ID, 0, 10)
+		w.must(err)
+		corrected := int64(0)
+		for _, f := range found {
+			if f.Outcome == Corrected {
+				corrected++
+			}
+		}
+		if v.Losses != 1 || v.Round != c.round || corrected != c.corrected {
+			t.Errorf("%s: lost %d times, round %d, found %+v", name, v.Losses, v.Round, found)
+		}
+		if paused := w.events(v, EventPaused); len(paused) > 0 {
+			t.Errorf("%s: %v", name, paused)
+		}
+		undone, left, err := r.Undo(t.Context(), v.ID, func(Finding) {})
+		if want := map[bool]int64{true: 1}[c.wrong != ""]; err != nil || undone != want || left != 0 {
+			t.Errorf("%s: undone %d, left %d, %v", name, undone, left, err)
+		}
+	}
+}

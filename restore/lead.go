@@ -137,8 +137,12 @@ func (l *lead) fenced(ctx context.Context, v Session) error {
 // voidAtOnce is how many targets one statement makes void.
 const voidAtOnce = 5000
 
-// void makes targets void that were done under another generation, a part at a time. A part that is done again finds nothing.
+// void makes targets void that were done under another generation, a part at a time, and what was kept there to be undone. A part that is
+// done again finds nothing.
 func (l *lead) void(ctx context.Context, v Session) error {
+	if _, err := l.db.Do(ctx, l.sql.voidFindings, v.ID); err != nil {
+		return err
+	}
 	var first, last int64
 	if err := l.db.Look(ctx, func(tx *database.Tx) error { return tx.One(l.sql.targetBounds, []any{v.ID}, &first, &last) }); err != nil {
 		return err

@@ -237,7 +237,16 @@ func (r *Runner) renew(ctx context.Context, l *lead, v Session) error {
 	if err := l.void(ctx, v); err != nil {
 		return err
 	}
-	return l.step(ctx, v, next{state: Planning})
+	return l.step(ctx, v, next{state: Planning, round: r.before(v.Round)})
+}
+
+// before is the round before the first one of a life that begins after so many rounds. Findings of another life are of rounds of their
+// own, and rounds of another life do not count against those after which a person has to look.
+func (r *Runner) before(rounds int) int {
+	if rounds == 0 {
+		return 0
+	}
+	return (rounds/r.options.Rounds + 1) * r.options.Rounds
 }
 
 // abandon shuts out everything that is late, and lets those go on that the gate held. A target system that is gone, or cannot

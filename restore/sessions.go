@@ -66,7 +66,7 @@ type Session struct {
 	// Phase is the one that is being done while the state is Applying, and Phases how many there are.
 	Phase  int `json:"phase"`
 	Phases int `json:"phases"`
-	// Round is that of verification, from 1.
+	// Round is that of verification, from 1. It only grows: what is verified in another life of the data is verified in rounds of its own.
 	Round int `json:"round"`
 	// Generation is the life of the data that the session makes, and Losses how often it had to begin another one.
 	Generation string `json:"generation"`

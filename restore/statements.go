@@ -25,7 +25,7 @@ type statements struct {
 	releaseTargets, lockTarget, deleteTarget, failedTargets        database.Statement
 	putFindings, openFindings, findings, settleFinding             database.Statement
 	countFindings, addEvent, events                                database.Statement
-	keepFinding, corrections, undoFinding                          database.Statement
+	keepFinding, corrections, undoFinding, voidFindings            database.Statement
 }
 
 func (s *statements) kit() database.Kit {
@@ -45,7 +45,7 @@ func (s *statements) kit() database.Kit {
 			"release_targets": &s.releaseTargets, "lock_target": &s.lockTarget, "delete_target": &s.deleteTarget, "failed_targets": &s.failedTargets,
 			"put_findings": &s.putFindings, "open_findings": &s.openFindings, "findings": &s.findings, "settle_finding": &s.settleFinding,
 			"count_findings": &s.countFindings, "add_event": &s.addEvent, "events": &s.events,
-			"keep_finding": &s.keepFinding, "corrections": &s.corrections, "undo_finding": &s.undoFinding,
+			"keep_finding": &s.keepFinding, "corrections": &s.corrections, "undo_finding": &s.undoFinding, "void_findings": &s.voidFindings,
 		},
 	}
 }

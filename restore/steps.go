@@ -24,7 +24,7 @@ func (r *Runner) list(ctx context.Context, l *lead, v Session) error {
 			return err
 		}
 	}
-	first := next{state: Applying, raise: true}
+	first := next{state: Applying, round: v.Round, raise: true}
 	if v.Phases == 0 {
 		first = next{state: Verifying, round: v.Round + 1, raise: true}
 	}
@@ -88,7 +88,7 @@ func (r *Runner) applying(ctx context.Context, l *lead, v Session) (moved bool, 
 	if err != nil || p == nil {
 		return false, err
 	}
-	to := next{state: Applying, phase: v.Phase + 1, raise: true}
+	to := next{state: Applying, phase: v.Phase + 1, round: v.Round, raise: true}
 	if to.phase == v.Phases {
 		to = next{state: Verifying, round: v.Round + 1, raise: true}
 	}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/inspect"
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 	"github.com/reprise-dev/reprise/restore"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // inspector looks at what the fence's generation has. In a session the gate is closed and all that was let through has ended.
@@ -19,12 +22,33 @@ func (p *Plan) inspector(ctx context.Context, fence restore.Fence) (*inspect.Ins
 	return &inspect.Inspector{Meter: m, Ledger: p.Ledger, Calendar: p.Calendar, Horizon: p.Horizon, Still: fence.Epoch > 0, Epoch: fence.Epoch}, nil
 }
 
-// Verify implements [restore.Plan].
+// Verify implements [restore.Plan]. A look reads, and nothing that it reads compares a generation: whether it was of the fence's is asked
+// after it. None comes back, so it was of no other in between.
 func (p *Plan) Verify(ctx context.Context, target restore.Target, fence restore.Fence) (done restore.Done, findings []restore.Finding, err error) {
 	i, err := p.inspector(ctx, fence)
 	if err != nil {
 		return done, nil, err
 	}
+	if done, findings, err = p.look(ctx, i, target); err == nil {
+		err = unchanged(ctx, i.Meter, fence)
+	}
+	if err != nil {
+		return restore.Done{}, nil, fenced(err, store.ErrLost)
+	}
+	return done, findings, nil
+}
+
+// unchanged returns an error if Redis has another generation by now than the fence's.
+func unchanged(ctx context.Context, m *meterredis.Meter, fence restore.Fence) error {
+	g, err := m.Reread(ctx)
+	if err == nil && g != meter.Generation(fence.Generation) {
+		err = fmt.Errorf("%w: Redis has generation %q, and not %q", restore.ErrFenced, g, fence.Generation)
+	}
+	return err
+}
+
+// look compares a target with SQL.
+func (p *Plan) look(ctx context.Context, i *inspect.Inspector, target restore.Target) (done restore.Done, findings []restore.Finding, err error) {
 	switch target.From {
 	case otherGlobals:
 		patience := p.Patience

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/inspect"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 	"github.com/reprise-dev/reprise/restore"
 )
 
@@ -116,11 +118,37 @@ func newRestoreCertificateCommand(r *restoring) *cobra.Command {
 	return &cobra.Command{
 		Use:   "certificate [ID]",
 		Short: "What was restored, by whom, and a digest of what Redis holds now",
+		Long:  "Only of a restore that is complete, and whose generation Redis and SQL still have: of any other nothing is certified, and the exit code is not 0.",
 		Args:  atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.looking(func(cmd *cobra.Command, at *restorePlace) error { return certify(cmd, at, args) })(cmd, nil)
 		},
 	}
+}
+
+// certifiable returns an error if a session has not come to where everything is verified.
+func certifiable(session restore.Session) error {
+	switch {
+	case session.Plan != planName:
+		return codeError{fmt.Errorf("session %d has verified, and restored nothing: nothing is certified", session.ID), exitSkipped}
+	case session.State != restore.Finished:
+		return codeError{fmt.Errorf("session %d is %s, and not complete: what Redis holds is not verified, and nothing is certified", session.ID, session.State), exitSkipped}
+	}
+	return nil
+}
+
+// current returns an error if Redis or SQL has another generation now than a session has made: what that has verified is gone.
+func (at *restorePlace) current(ctx context.Context, m *meterredis.Meter, session restore.Session) error {
+	is, err := m.Reread(ctx)
+	if err != nil {
+		return err
+	}
+	believed, err := at.ledger.Generation(ctx)
+	if made := meter.Generation(session.Generation); err == nil && (is != made || believed != made) {
+		err = codeError{fmt.Errorf("session %d has made generation %q, Redis has %q now, and SQL believes in %q: what was verified is gone, and nothing is certified. Look with `reprise restore assess`",
+			session.ID, made, is, believed), exitDifferent}
+	}
+	return err
 }
 
 func certify(cmd *cobra.Command, at *restorePlace, args []string) error {
@@ -136,18 +164,25 @@ func certify(cmd *cobra.Command, at *restorePlace, args []string) error {
 	if err := printProgress(out, progress, false); err != nil {
 		return err
 	}
+	if err := certifiable(session); err != nil {
+		return err
+	}
 	i, done := at.inspector(ctx)
 	defer done()
 	if i.Unopened != nil {
 		return codeError{i.Unopened, exitUnreadable}
 	}
+	if err := at.current(ctx, i.Meter, session); err != nil {
+		return err
+	}
 	state, err := i.Digest(ctx, time.Now())
 	if err != nil {
 		return err
 	}
-	if session.State == restore.Finished {
-		fmt.Fprintf(out, "the gate was opened by the process %s, for %s\n", session.Owner, session.Who)
+	if err := at.current(ctx, i.Meter, session); err != nil { // it may have been lost meanwhile
+		return err
 	}
+	fmt.Fprintf(out, "the gate was opened by the process %s, for %s\n", session.Owner, session.Who)
 	fmt.Fprintf(out, "finished at %s; generation %s, %d units\n", session.FinishedAt.Format(time.RFC3339), state.Generation, state.Units)
 	var kinds []string
 	for kind := range state.Keys {

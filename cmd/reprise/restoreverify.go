@@ -126,7 +126,7 @@ func exitOf(findings map[restore.Outcome]int64, quarantined int64) error {
 	return codeError{errors.New(what), code}
 }
 
-// outcome is what became of a session's findings: those of its last round, all that was corrected, and events that wait or are lost.
+// outcome is what became of a session's findings: those of its last round, all that was corrected or undone, and events that wait or are lost.
 type outcome struct {
 	counts map[restore.Outcome]int64
 	events []restore.Finding
@@ -135,7 +135,7 @@ type outcome struct {
 // outcomeOf reads all findings of a session. What was found in more than one round counts once.
 func (at *restorePlace) outcomeOf(ctx context.Context, p restore.Progress) (o outcome, err error) {
 	o.counts = maps.Clone(p.Findings)
-	for _, of := range []restore.Outcome{restore.Corrected, restore.Lost, restore.Waiting} {
+	for _, of := range []restore.Outcome{restore.Corrected, restore.Undone, restore.Lost, restore.Waiting} {
 		delete(o.counts, of)
 	}
 	seen := map[string]bool{}
@@ -147,7 +147,7 @@ func (at *restorePlace) outcomeOf(ctx context.Context, p restore.Progress) (o ou
 		for _, f := range page {
 			after = f.ID
 			switch f.Outcome {
-			case restore.Corrected:
+			case restore.Corrected, restore.Undone:
 				o.counts[f.Outcome]++
 			case restore.Lost, restore.Waiting:
 				if !seen[f.Item] {

@@ -103,48 +103,6 @@ func (k *check) recorded(ctx context.Context) error {
 	return errors.Join(err, l.end(end, k.session, state))
 }
 
-// alone begins the session of a verification, and leads it. One whose process died is ended first: what it has corrected can be undone.
-func (k *check) alone(ctx context.Context, d Description) (*lead, error) {
-	d.Name, d.Phases = checkName(d.Name), nil
-	request := Request{Who: k.request.Who, Why: k.request.Why, Again: true}
-	for range 2 {
-		v, resumed, err := k.sessions.begin(ctx, d, k.options.Program, request, func(Session) (bool, error) { return false, nil })
-		if err != nil {
-			return nil, err
-		}
-		l, ok, err := k.sessions.lead(ctx, v.ID, k.options.Name, k.options.Lease)
-		switch {
-		case err != nil:
-			return nil, err
-		case !ok:
-			return nil, running(v)
-		}
-		if v, err = k.sessions.Session(ctx, v.ID); err != nil {
-			return nil, err
-		}
-		if resumed {
-			if err := l.end(ctx, v, Cancelled); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		return l, k.begin(ctx, l, v)
-	}
-	return nil, fmt.Errorf("%w: others verify at the same time: try again", ErrRunning)
-}
-
-// begin takes the session to where verification is, with the generation that is there.
-func (k *check) begin(ctx context.Context, l *lead, v Session) error {
-	if err := l.step(ctx, v, next{state: Renewing}); err != nil {
-		return err
-	}
-	v.State = Renewing
-	if err := l.generation(ctx, v, k.fence.Generation); err != nil {
-		return err
-	}
-	return l.step(ctx, v, next{state: Verifying, round: 1})
-}
-
 // targets verifies all of them, some at once.
 func (k *check) targets(ctx context.Context) error {
 	group, inner := errgroup.WithContext(ctx)

@@ -56,3 +56,30 @@ func testCheck(t *testing.T, s server) {
 		t.Errorf("corrections beside a restore: %v", err)
 	}
 }
+
+// A verification whose process died keeps nobody from the next one, also if that has another configuration: nothing of it is gone on with. One that
+// lives does.
+func testCheckAfterADeadOne(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p, sessions := newToy("toy", 35, 10), w.sessions()
+	r := New(sessions, p, options("one"))
+	w.start(r)
+	v := w.work(r)
+	request := CheckRequest{Who: "ann", Why: "test", Correct: true}
+	dead := &check{Runner: r, request: request, fence: Fence{Generation: v.Generation}}
+	l, err := dead.alone(t.Context(), p.Describe())
+	w.must(err)
+	p.digest = "d2"
+	other := New(w.sessions(), p, options("two"))
+	if _, err := other.Check(t.Context(), request); !errors.Is(err, ErrRunning) {
+		t.Errorf("beside one that lives: %v", err)
+	}
+	w.expire()
+	p.target.units["u00003"].value = 5
+	if got, err := other.Check(t.Context(), request); err != nil || got.Findings[Corrected] != 1 || got.Session == l.session {
+		t.Errorf("after one that died: %+v, %v", got, err)
+	}
+	if ended, err := sessions.Session(t.Context(), l.session); err != nil || ended.State != Cancelled {
+		t.Errorf("the one that died is %+v, %v", ended, err)
+	}
+}

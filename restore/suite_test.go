@@ -62,6 +62,7 @@ func suite(t *testing.T, s server) {
 		"impossible targets":      testImpossibleTargets,
 		"corrections":             testCorrections,
 		"check":                   testCheck,
+		"check after a dead one":  testCheckAfterADeadOne,
 		"uncorrectable":           testUncorrectable,
 		"second session":          testSecondSession,
 		"begun by many":           testBegunByMany,

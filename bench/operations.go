@@ -34,6 +34,9 @@ func complete(ctx context.Context, on store.Store) (machine.Begin, error) {
 	return begin, expect(reply, err, machine.CompletedNow)
 }
 
+// never is an instant after all others of a measurement.
+const never = machine.Instant(1 << 60)
+
 func newBegin() machine.Begin {
 	return machine.Begin{
 		Claim: machine.Claim{
@@ -41,6 +44,7 @@ func newBegin() machine.Begin {
 			Owner: random[machine.Token](), Operation: random[machine.ID](),
 			Fingerprints: []machine.Fingerprint{{Version: 1, Sum: machine.Digest{1}}},
 			Lease:        time.Minute, Policy: 1, Codecs: []string{"raw/1"},
+			CreateBefore: never, // every claim of a guard has such a bound
 		},
 		Nonce: random[machine.Nonce](),
 	}

@@ -161,6 +161,39 @@ func TestNoEffectMayBeTriedAgain(t *testing.T) {
 	}
 }
 
+// That an action of one guard had no effect says nothing about the action of another that called it.
+func TestNoEffectOfAGuardInside(t *testing.T) {
+	t.Parallel()
+	for name, returned := range map[string]func(inside error) error{
+		"as it is":             func(inside error) error { return inside },
+		"wrapped":              func(inside error) error { return fmt.Errorf("charging: %w", inside) },
+		"with another error":   func(inside error) error { return errors.Join(errors.New("and mail"), inside) },
+		"of no effect outside": reprise.NoEffect,
+	} {
+		outside, inside := reprisetest.New(t, reprise.Policy{}), reprisetest.New(t, reprise.Policy{})
+		outcome, err := outside.Guard.Do(t.Context(), order("k"), func(ctx context.Context, _ *reprise.Run) (reprise.Response, error) {
+			_, err := inside.Guard.Do(ctx, order("k"), func(context.Context, *reprise.Run) (reprise.Response, error) {
+				return reprise.Response{}, reprise.NoEffect(errAction)
+			})
+			if !errors.Is(err, reprise.ErrNoEffect) {
+				t.Errorf("%s: inside: %v", name, err)
+			}
+			return reprise.Response{}, returned(err)
+		})
+		kind, state := reprise.ErrUnknown, machine.Abandoned
+		if name == "of no effect outside" {
+			kind, state = reprise.ErrNoEffect, machine.Retryable
+		}
+		var said *reprise.Error
+		if !errors.As(err, &said) || said.Kind != kind || !errors.Is(err, errAction) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if record := outside.Record(t, outcome.Digest); record.State != state {
+			t.Errorf("%s: %+v", name, record)
+		}
+	}
+}
+
 func TestUnknownKeepsEvidenceAndNoSecrets(t *testing.T) {
 	t.Parallel()
 	bench := reprisetest.New(t, reprise.Policy{})

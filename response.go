@@ -1,7 +1,7 @@
 package reprise
 
 import (
-	"errors"
+	"slices"
 
 	"github.com/reprise-dev/reprise/machine"
 )
@@ -40,7 +40,8 @@ func responseOf(r machine.Response) Response {
 }
 
 // NoEffect wraps the error of an action that had no effect and can no longer have one: the key may be
-// tried again. Any other error is taken for "nobody knows". A nil error stays nil.
+// tried again. Any other error is taken for "nobody knows", also one of another guard that says [ErrNoEffect]:
+// that is about the other guard's action. A nil error stays nil.
 func NoEffect(err error) error {
 	if err == nil {
 		return nil
@@ -53,7 +54,18 @@ type noEffect struct{ cause error }
 func (e *noEffect) Error() string { return e.cause.Error() }
 func (e *noEffect) Unwrap() error { return e.cause }
 
+// isNoEffect reports whether an error says so of the action that returned it. What lies behind an [*Error] is
+// what another guard was told of another action: this one may have had an effect before or after it.
 func isNoEffect(err error) bool {
-	var e *noEffect
-	return errors.As(err, &e)
+	switch e := err.(type) { //nolint:errorlint // it goes through what is wrapped by itself
+	case *noEffect:
+		return true
+	case *Error:
+		return false
+	case interface{ Unwrap() error }:
+		return isNoEffect(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), isNoEffect)
+	}
+	return false
 }

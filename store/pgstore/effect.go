@@ -35,6 +35,7 @@ func Do(ctx context.Context, pool *pgxpool.Pool, invocation *store.Invocation, a
 // key as it was, and can be called again with an invocation prepared anew. If the key has an answer, that
 // is returned, and the action is not run. Meanwhile the key is in progress for everybody else: see
 // [Store.Apply]. An action that ends the transaction all the same leaves the key unknown: what it did may be committed.
+// One that then begins another, has that fail and returns an error is the exception: the server tells nothing any more.
 //
 // The pool is one of the database that holds the store. The transaction is READ COMMITTED; the action uses
 // it as it likes, but does not end it. A commit whose reply is lost is looked up, as long as ctx lives.
@@ -84,7 +85,7 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx pg
 		return e.invocation.Answered(candidate, reply)
 	}
 	response, err := action(ctx, &effectTx{conn: conn.Conn()})
-	if conn.Conn().PgConn().TxStatus() == 'I' {
+	if ended(ctx, conn.Conn(), all[candidate], err) {
 		return store.Effect{}, e.orphaned(ctx, conn.Conn(), err)
 	}
 	if err != nil {
@@ -168,7 +169,7 @@ func (e *effect) end(ctx context.Context, conn *pgx.Conn, h *held, end ending) (
 	requests := make([]request, 0, 4)
 	first, second := headForm(&end.digest), tailForm(&end.digest)
 	if h.stands {
-		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second}})
+		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second, h.began}})
 	}
 	requests = append(requests, request{
 		e.insert, [][]byte{first, second, bigint(int64(end.packed.ClaimedAt)), bigint(end.remember), end.packed.Record, end.packed.Answer, h.began},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -14,9 +15,36 @@ import (
 
 var errEnded = errors.New("the action ended the transaction that its answer was to be recorded in: it is to return instead, with an error to roll back")
 
+// lookTime is for how long is looked after an action whose context may have ended.
+const lookTime = 5 * time.Second
+
+// ended reports whether an action has ended its transaction, even if it has begun another. If there is an answer, the statements that
+// would record it are asked. A transaction that has failed cannot be asked.
+func ended(ctx context.Context, conn *pgx.Conn, h *held, failed error) (ended bool) {
+	switch status := conn.PgConn().TxStatus(); {
+	case status == 'I':
+		return true
+	case status != 'T' || failed == nil || conn.IsClosed():
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer cancel()
+	same := true
+	err := exchange(ctx, conn, unprepared(conn), request{sameTransactionSQL, [][]byte{h.began}, func(columns [][]byte) error {
+		same = readBool(columns[0])
+		return nil
+	}})
+	return err == nil && !same
+}
+
 // orphaned is the error of an action that ended its transaction. What it did may be committed, and its claim was never written: so that
 // the next try does not run it again, its key becomes unknown. cause is the action's own error, if it returned one.
 func (e *effect) orphaned(ctx context.Context, conn *pgx.Conn, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer cancel()
+	if conn.PgConn().TxStatus() != 'I' {
+		letGo(ctx, conn) // it is another one
+	}
 	err := e.orphan(ctx, conn)
 	if err != nil {
 		letGo(ctx, conn)
@@ -46,7 +74,7 @@ func (e *effect) orphan(ctx context.Context, conn *pgx.Conn) error {
 	first, second := headForm(&h.digest), tailForm(&h.digest)
 	requests := make([]request, 0, 4)
 	if h.stands {
-		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second}})
+		requests = append(requests, request{sql: e.remove(h), arguments: [][]byte{first, second, h.began}})
 	}
 	var forgetAt []byte // such records have no end
 	requests = append(requests, request{sql: e.insertOpen, arguments: [][]byte{first, second, bigint(int64(to.ClaimedAt)), forgetAt, to.Record, to.Answer}})

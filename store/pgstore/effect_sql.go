@@ -14,9 +14,9 @@ var (
 	lockEffectSQL string
 	//go:embed query/load.sql
 	loadSQL string
-	//go:embed query/delete_open.sql
+	//go:embed query/delete_open_effect.sql
 	deleteOpenSQL string
-	//go:embed query/delete_answered.sql
+	//go:embed query/delete_answered_effect.sql
 	deleteAnsweredSQL string
 	//go:embed query/insert_open.sql
 	insertOpenSQL string
@@ -28,6 +28,8 @@ var (
 	joinClaimSQL string
 	//go:embed query/notify.sql
 	notifySQL string
+	//go:embed query/same_transaction.sql
+	sameTransactionSQL string
 	//go:embed query/recovering.sql
 	recoveringSQL string
 )

@@ -28,7 +28,8 @@ func JoinSQL(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, acti
 
 // Join does what [Effects.Do] does, in a transaction that its caller has begun and will end. The effect
 // holds once that is committed; the key is held until then. After an error the caller rolls back, unless
-// it is a [*store.Refusal]: then nothing was written, and the transaction can go on.
+// it is a [*store.Refusal]: then nothing was written, and the transaction can go on. An action that ends the
+// transaction all the same is [store.ErrIndeterminate]: what it did may be committed, and its key is as it was.
 //
 // Above READ COMMITTED a transaction does not see what was committed since it began. Where another has
 // used the key since, the error is [store.ErrSerialization], perhaps only after the action has run: all of
@@ -103,15 +104,15 @@ func (e Effects) join(ctx context.Context, tx joined, invocation *store.Invocati
 	}
 	response, err := action(ctx)
 	if err != nil {
-		return store.Effect{}, j.withdraw(ctx, candidate, err)
+		return store.Effect{}, j.ended(ctx, err, j.withdraw(ctx, candidate, err))
 	}
 	end, err := s.ending(invocation, candidate, begun, response)
 	if err != nil {
-		return store.Effect{}, j.withdraw(ctx, candidate, err)
+		return store.Effect{}, j.ended(ctx, err, j.withdraw(ctx, candidate, err))
 	}
 	at, err := j.end(ctx, candidate, end)
 	if err != nil {
-		return store.Effect{}, conflict(err)
+		return store.Effect{}, j.ended(ctx, err, conflict(err))
 	}
 	_, reply = invocation.Finish(candidate, begun, response, at)
 	return store.Effect{Response: response, Scope: invocation.Candidates[candidate].Scope, Reply: reply}, nil
@@ -123,6 +124,7 @@ type joining struct {
 	tx         joined
 	invocation *store.Invocation
 	held       []*held
+	began      time.Time
 	claimed    bool // a row was written that stands for the claim
 }
 
@@ -158,7 +160,7 @@ func (j *joining) hold(ctx context.Context, patience time.Duration) error {
 func (j *joining) take(ctx context.Context, h *held) error {
 	var at *time.Time
 	lock := lockOf(h.digest)
-	err := j.tx.queryRow(ctx, j.lock, []any{lock, int32(lock >> 32), int32(lock)}, &at, &h.isolation, new(any))
+	err := j.tx.queryRow(ctx, j.lock, []any{lock, int32(lock >> 32), int32(lock)}, &at, &h.isolation, &j.began)
 	if h.locked = err == nil && at != nil; h.locked {
 		h.at = machine.InstantOf(*at)
 	}
@@ -201,7 +203,7 @@ func (j *joining) claim(ctx context.Context, candidate int, begun *machine.Recor
 	}
 	digest := begun.Scope.Digest
 	if h.stands {
-		if err := j.tx.exec(ctx, j.remove(h), halves(digest)...); err != nil {
+		if err := j.tx.exec(ctx, j.remove(h), halves(digest, j.began)...); err != nil {
 			return err
 		}
 		h.stands = false
@@ -216,24 +218,24 @@ func (j *joining) withdraw(ctx context.Context, candidate int, cause error) erro
 	if !j.claimed {
 		return cause
 	}
-	return errors.Join(cause, j.tx.exec(ctx, j.deleteOpen, halves(j.invocation.Candidates[candidate].Scope.Digest)...))
+	return errors.Join(cause, j.tx.exec(ctx, j.deleteOpen, halves(j.invocation.Candidates[candidate].Scope.Digest, j.began)...))
 }
 
 // end writes the record of the answer.
 func (j *joining) end(ctx context.Context, candidate int, end ending) (machine.Instant, error) {
 	h := j.held[candidate]
 	if j.claimed {
-		if err := j.tx.exec(ctx, j.deleteOpen, halves(end.digest)...); err != nil {
+		if err := j.tx.exec(ctx, j.deleteOpen, halves(end.digest, j.began)...); err != nil {
 			return 0, err
 		}
 	}
 	if h.stands {
-		if err := j.tx.exec(ctx, j.remove(h), halves(end.digest)...); err != nil {
+		if err := j.tx.exec(ctx, j.remove(h), halves(end.digest, j.began)...); err != nil {
 			return 0, err
 		}
 	}
 	var forgetAt int64
-	args := halves(end.digest, int64(end.packed.ClaimedAt), end.remember, end.packed.Record, end.packed.Answer)
+	args := halves(end.digest, int64(end.packed.ClaimedAt), end.remember, end.packed.Record, end.packed.Answer, j.began)
 	if err := j.tx.queryRow(ctx, j.join, args, &forgetAt); err != nil {
 		return 0, err
 	}
@@ -243,6 +245,17 @@ func (j *joining) end(ctx context.Context, candidate int, end ending) (machine.I
 		}
 	}
 	return machine.Instant(forgetAt - end.remember), nil
+}
+
+// ended returns what an error after the action is told as: if the action has ended the transaction, what it did may be committed, and
+// whoever reads that it was not would run it again.
+func (j *joining) ended(ctx context.Context, err, otherwise error) error {
+	same := true
+	asked := j.tx.queryRow(context.WithoutCancel(ctx), sameTransactionSQL, []any{j.began}, &same)
+	if same && !errors.Is(asked, pgx.ErrTxClosed) && !errors.Is(asked, sql.ErrTxDone) {
+		return otherwise
+	}
+	return store.Indeterminate(errors.Join(errEnded, err))
 }
 
 // conflict translates an error inside of somebody else's transaction, which can only be rolled back.

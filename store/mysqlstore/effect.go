@@ -36,7 +36,8 @@ func Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action fu
 //
 // The pool is one of the database that holds the store, by go-sql-driver/mysql, with any settings. The
 // transaction is READ COMMITTED; the action uses it as it likes, but does not end it, nor changes tables in it,
-// which would end it. A commit whose reply is lost is looked up, as long as ctx lives.
+// which would end it. Nor does it go on after the server has rolled it back, as it does with the victim of a deadlock: it
+// returns the server's error. Else the key becomes unknown: what was done outside of the transaction may be committed. A commit whose reply is lost is looked up, as long as ctx lives.
 func (e Effects) Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action func(ctx context.Context, tx *sql.Tx) (machine.Response, error)) (store.Effect, error) {
 	s, err := e.statements(true)
 	if err != nil {
@@ -88,12 +89,15 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx *s
 	}
 	response, err := action(ctx, tx)
 	if err != nil {
-		return store.Effect{}, err
+		return store.Effect{}, e.failed(ctx, conn, c, err)
 	}
 	at, err := c.end(ctx, response)
 	if err != nil {
-		if errors.Is(err, errEnded) || errors.Is(err, sql.ErrTxDone) {
+		if errors.Is(err, sql.ErrTxDone) { // by its own hand: nothing came after it
 			return store.Effect{}, store.Indeterminate(errors.Join(errEnded, err))
+		}
+		if err = e.failed(ctx, conn, c, err); errors.Is(err, store.ErrIndeterminate) {
+			return store.Effect{}, err
 		}
 		return store.Effect{}, unsent(ctx, err)
 	}

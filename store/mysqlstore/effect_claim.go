@@ -16,7 +16,7 @@ import (
 // effectStatements are those of effects. They are used in other people's pools and transactions, whose
 // sessions are as they are.
 type effectStatements struct {
-	try, claim, load, mark, end, endOwn, remove, now, undone text
+	try, claim, load, mark, write, ownClaim, left, end, endOwn, remove, now, undone text
 }
 
 // statements returns them for a transaction that is begun for an effect, or for one that is its caller's. In the
@@ -32,7 +32,8 @@ func (e Effects) statements(own bool) (s effectStatements, err error) {
 		times = serverClock
 	}
 	for name, statement := range map[string]*text{
-		"effect_try": &s.try, "effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_end": &s.end, "effect_end_own": &s.endOwn,
+		"effect_try": &s.try, "effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_write": &s.write, "effect_own": &s.ownClaim, "effect_left": &s.left,
+		"effect_end": &s.end, "effect_end_own": &s.endOwn,
 		"effect_delete": &s.remove, "effect_now": &s.now, "effect_undone": &s.undone,
 	} {
 		sql, err := times.read(name)
@@ -65,6 +66,9 @@ type heldKey struct {
 	made   bool  // the row was made by this transaction
 	marked bool  // or its mark was changed
 	effect int64 // as it was
+	was    form.Row
+	claim  []byte // the record that was written as the claim
+	taken  bool   // over was
 }
 
 var errNoCandidate = errors.New("the invocation names no key: prepare it with the guard")
@@ -91,12 +95,20 @@ func (c *claim) begin(ctx context.Context) error {
 	if err := c.withdraw(ctx, c.candidate); err != nil {
 		return err
 	}
-	if h := c.all[c.candidate]; !h.made && !h.marked {
-		h.marked = true
-		_, err := c.tx.ExecContext(ctx, c.mark.with(h.effect%2+1, h.place, h.digest)) // another than what is committed
-		return err
+	h := c.all[c.candidate]
+	if h.made {
+		return nil
 	}
-	return nil
+	// Should the action commit, its claim is committed with what it did, as that of a row that was made.
+	to := form.Pack(c.begun)
+	h.claim, h.taken = to.Record, true
+	return c.put(ctx, h, to, h.effect%2+1) // another than what is committed
+}
+
+// put writes a record in the row of a key.
+func (c *claim) put(ctx context.Context, h *heldKey, to form.Row, effect int64) error {
+	_, err := c.tx.ExecContext(ctx, c.write.with(to.ClaimedAt, to.ForgetAt, effect, to.Record, to.Answer, h.place, h.digest))
+	return err
 }
 
 // hold claims the key of a candidate, or locks the row that is there, and loads it.
@@ -116,7 +128,8 @@ func (c *claim) hold(ctx context.Context, candidate int) (*heldKey, error) {
 		return nil, fmt.Errorf("the invocation makes no sense: %v: %s", reply.Outcome, reply.Reason)
 	}
 	h.place = time.Now().UnixMicro() // decides nothing
-	result, err := c.tx.ExecContext(ctx, c.effectStatements.claim.with(h.place, h.digest, form.Pack(fresh).Record))
+	h.claim = form.Pack(fresh).Record
+	result, err := c.tx.ExecContext(ctx, c.effectStatements.claim.with(h.place, h.digest, h.claim))
 	if err != nil {
 		return nil, err
 	}
@@ -154,6 +167,7 @@ func (c *claim) read(ctx context.Context, h *heldKey, statement text) error {
 		return err
 	}
 	h.at, row.ClaimedAt, row.ForgetAt = machine.Instant(at), machine.Instant(claimedAt), machine.Instant(forgetAt)
+	h.was = row
 	h.record, err = form.Unpack(h.digest, row)
 	return err
 }
@@ -173,6 +187,8 @@ func (c *claim) withdraw(ctx context.Context, but int) (err error) {
 		case i == but:
 		case h.made:
 			_, failed = c.tx.ExecContext(ctx, c.remove.with(h.place, h.digest))
+		case h.taken:
+			failed = c.put(ctx, h, h.was, h.effect)
 		case h.marked:
 			_, failed = c.tx.ExecContext(ctx, c.mark.with(h.effect, h.place, h.digest))
 		}
@@ -180,8 +196,6 @@ func (c *claim) withdraw(ctx context.Context, but int) (err error) {
 	}
 	return err
 }
-
-var errEnded = errors.New("the action ended the transaction that its answer was to be recorded in")
 
 // end writes the record of the answer, and returns the time at which it was decided.
 func (c *claim) end(ctx context.Context, response machine.Response) (at machine.Instant, err error) {
@@ -196,9 +210,9 @@ func (c *claim) end(ctx context.Context, response machine.Response) (at machine.
 	}
 	// The packed form is the same at any time.
 	to, h, remember := form.Pack(next), c.all[c.candidate], next.RememberUntil-next.Finished
-	statement := c.effectStatements.end.with(to.ClaimedAt, to.ForgetAt, to.Record, to.Answer, h.place, h.digest)
+	statement := c.effectStatements.end.with(to.ClaimedAt, to.ForgetAt, to.Record, to.Answer, h.place, h.digest, h.claim)
 	if c.own {
-		statement = c.endOwn.with(to.ClaimedAt, remember, to.Record, to.Answer, h.place, h.digest)
+		statement = c.endOwn.with(to.ClaimedAt, remember, to.Record, to.Answer, h.place, h.digest, h.claim)
 	}
 	result, err := c.tx.ExecContext(ctx, statement)
 	if err != nil {

@@ -151,26 +151,6 @@ func TestAnActionThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// Because an action that ends the transaction has no answer that is recorded with it: nobody knows, and says so.
-func TestAnActionThatEndsTheTransaction(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	for name, end := range map[string]func(tx *sql.Tx) error{
-		"by a statement":  func(tx *sql.Tx) error { _, err := tx.ExecContext(t.Context(), "COMMIT"); return err },
-		"by another one":  func(tx *sql.Tx) error { _, err := tx.ExecContext(t.Context(), "CREATE TABLE t (id int)"); return err },
-		"by its own hand": func(tx *sql.Tx) error { return tx.Commit() },
-	} {
-		begin := newBegin()
-		_, err := effects.Do(t.Context(), s.pool, invocation(begin), func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
-			return machine.NewResponse("http/1", nil), end(tx)
-		})
-		if !errors.Is(err, store.ErrIndeterminate) {
-			t.Errorf("%s: %v", name, err)
-		}
-		want(t, s.open(Options{}), machine.InProgress, anotherCaller(begin))
-	}
-}
-
 // Many callers, one key: one order, and every caller has the answer or knows that it is in progress.
 func TestDuplicatesOfAnEffect(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,8 @@ func Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, action 
 
 // Join does what [Effects.Do] does, in a transaction that its caller has begun, at any isolation, and will
 // end. The effect holds once that is committed; the key is held until then. After an error the caller rolls
-// back, unless it is a [*store.Refusal]: then nothing was written, and the transaction can go on.
+// back, unless it is a [*store.Refusal]: then nothing was written, and the transaction can go on. An action that ends the transaction
+// all the same, or goes on after the server has, is [store.ErrIndeterminate]: what it did may be committed.
 //
 // Where the server asks for all of the transaction again, because it conflicts with another one, the error is
 // [store.ErrSerialization], perhaps only after the action has run. The key itself is always read as it is now,
@@ -47,13 +48,22 @@ func (e Effects) Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocat
 	}
 	response, err := action(ctx)
 	if err != nil {
-		return store.Effect{}, errors.Join(err, c.withdraw(ctx, -1))
+		return store.Effect{}, c.fail(ctx, err, func(err error) error { return err })
 	}
 	at, err := c.end(ctx, response)
 	if err != nil {
-		return store.Effect{}, conflict(errors.Join(err, c.withdraw(ctx, -1)))
+		return store.Effect{}, c.fail(ctx, err, conflict)
 	}
 	return c.result(response, at), nil
+}
+
+// fail leaves the key as it was after an error, which is told as it would be otherwise. If the action has ended the transaction, what it
+// did may be committed: then the claim, should it be as well, stays.
+func (c *claim) fail(ctx context.Context, err error, otherwise func(error) error) error {
+	if errors.Is(err, errEnded) || errors.Is(err, sql.ErrTxDone) || c.ended(context.WithoutCancel(ctx), err) {
+		return store.Indeterminate(errors.Join(errEnded, err))
+	}
+	return otherwise(errors.Join(err, c.withdraw(ctx, -1)))
 }
 
 // beginWithin is begin, and waits for who holds a key for a bounded time.

@@ -54,9 +54,11 @@ func Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action fu
 // another writer to the same file, such as a guard on the same store; for a second key there is
 // [Effects.JoinSQL]. Its time is bounded: see Limit.
 //
-// The action does not end tx. Should it do so, that is noticed. After a rollback, whoever did it, the key is
-// as it was. After a commit the error is [store.ErrIndeterminate], and the key is not run again: the record
-// that it has begun was committed as well.
+// The action does not end tx. Should it do so, that is noticed. After tx.Rollback the key is as it was. After a
+// commit the error is [store.ErrIndeterminate], and the key is not run again: the record that it has begun was
+// committed as well. After a ROLLBACK in SQL, or one by SQLite itself (a full disk, a failing one), it is so too, and the
+// key becomes unknown: what came after it was committed statement by statement. An action whose statement was rolled
+// back by SQLite returns the error of that, and the key is as it was.
 func (e Effects) Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action func(ctx context.Context, tx *sql.Tx) (machine.Response, error)) (store.Effect, error) {
 	p, err := e.prepare(ctx, invocation)
 	if err != nil {

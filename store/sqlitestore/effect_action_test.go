@@ -34,21 +34,9 @@ func TestAnActionThatFailsLeavesNothing(t *testing.T) {
 			}
 			return answers()
 		}},
-		"a rollback in SQL and an answer": {store.ErrUnavailable, func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
-			if _, err := tx.ExecContext(ctx, "ROLLBACK"); err != nil {
-				return fails(err)
-			}
-			return answers()
-		}},
 		"a rollback by SQLite, and the error of that": {nil, func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
 			_, err := tx.ExecContext(ctx, "INSERT INTO stock VALUES ('tea')")
 			return fails(err)
-		}},
-		"a rollback by SQLite, of which nobody says anything": {store.ErrUnavailable, func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO stock VALUES ('tea')"); err == nil {
-				return fails(errors.New("the table has not rolled it back"))
-			}
-			return answers()
 		}},
 		"the record deleted": {store.ErrUnavailable, func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM reprise_record"); err != nil {
@@ -141,6 +129,50 @@ func TestAnActionThatCommits(t *testing.T) {
 		}
 		if n := s.orders(begin); n != 1 {
 			t.Errorf("%s: %d orders", name, n)
+		}
+	}
+}
+
+// What an action does after a rollback is committed by itself: nobody knows how much that is, and it is not done a second time.
+func TestAnActionThatGoesOnAfterARollback(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.exec("CREATE TABLE stock (item TEXT PRIMARY KEY ON CONFLICT ROLLBACK); INSERT INTO stock VALUES ('tea')")
+	paper := errors.New("the printer is out of paper")
+	for name, rollback := range map[string]func(ctx context.Context, tx *sql.Tx) error{
+		"in SQL": func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "ROLLBACK")
+			return err
+		},
+		"in SQL, and begins another": func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "ROLLBACK; BEGIN")
+			return err
+		},
+		"by SQLite": func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO stock VALUES ('tea')"); err == nil {
+				return errors.New("the table has not rolled it back")
+			}
+			return nil
+		},
+	} {
+		for _, answer := range []error{nil, paper} {
+			begin := newBegin()
+			_, err := s.effects().Do(t.Context(), s.db, invocation(begin), func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
+				if err := rollback(ctx, tx); err != nil {
+					t.Error(err)
+				}
+				response, err := placing(begin)(ctx, tx)
+				return response, errors.Join(err, answer)
+			})
+			if !errors.Is(err, store.ErrIndeterminate) || !errors.Is(err, errEnded) || errors.Is(err, store.ErrUnavailable) || answer != nil && !errors.Is(err, answer) {
+				t.Errorf("%s, %v: %v", name, answer, err)
+			}
+			before := s.orders(begin)
+			_, err = s.order(anotherCaller(begin))
+			refused(t, err, machine.RecoveryRequired)
+			if n := s.orders(begin); n != before || n != 1 && name != "in SQL, and begins another" {
+				t.Errorf("%s, %v: %d orders, there were %d", name, answer, n, before)
+			}
 		}
 	}
 }

@@ -27,6 +27,7 @@ type attempt struct {
 	acting     bool // what fails is the action, and not a statement of ours
 	refused    bool // it was not begun
 	over       bool // the transaction is not there any more
+	gone       bool // SQLite says so: what the action did after it was committed by itself
 	committing bool // it ended when it was to be committed
 }
 
@@ -119,7 +120,7 @@ func (a *attempt) undo(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	for _, statement := range []string{effectUndo, effectKeep} {
 		if _, err := a.tx.ExecContext(ctx, statement); err != nil {
-			a.over = true
+			a.over, a.gone = true, code(err) == lib.SQLITE_ERROR
 			return
 		}
 	}
@@ -166,6 +167,8 @@ func (a *attempt) settle(ctx context.Context, db *sql.DB, ended error, result st
 		err = store.Indeterminate(explain(a.file, cause))
 	case found != nil:
 		err = store.Indeterminate(fmt.Errorf("%w. It was committed, with the record that the key has begun: %w", errEnded, cause))
+	case a.wentOn(cause):
+		err = a.orphaned(ctx, db, cause)
 	default:
 		err = a.undone(ctx, ended, cause)
 	}

@@ -61,9 +61,9 @@ func (e Effects) JoinSQL(ctx context.Context, tx *sql.Tx, invocation *store.Invo
 	switch {
 	case err == nil:
 		return result, nil
-	case a.over && ctx.Err() == nil:
+	case a.over: // should the context have ended, nobody knows which was first
 		err = store.Indeterminate(fmt.Errorf("%w: %w", errEnded, err))
-	default: // should the context have ended, database/sql rolls back
+	default:
 		err = a.undone(ctx, ended, err)
 	}
 	return store.Effect{}, err

@@ -220,6 +220,36 @@ func TestJoiningAnActionThatEndsTheTransaction(t *testing.T) {
 	}
 }
 
+// That its context has ended too does not make what it has committed undone.
+func TestJoiningAnActionThatCommitsAndWhoseContextEnds(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, commit := range []func(tx *sql.Tx) error{
+		(*sql.Tx).Commit,
+		func(tx *sql.Tx) error { _, err := tx.Exec("COMMIT"); return err },
+	} {
+		for _, answer := range []error{nil, errors.New("the printer is out of paper")} {
+			key, tx := newBegin(), s.begin(s.db)
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := s.effects().JoinSQL(ctx, tx, invocation(key), func(ctx context.Context) (machine.Response, error) {
+				response, err := joining(tx, key)(ctx)
+				err = errors.Join(err, commit(tx))
+				cancel()
+				return response, errors.Join(err, answer)
+			})
+			if !errors.Is(err, store.ErrIndeterminate) || !errors.Is(err, errEnded) || errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%v: %v", answer, err)
+			}
+			_ = tx.Rollback()
+			_, err = s.order(anotherCaller(key))
+			refused(t, err, machine.InProgress)
+			if n := s.orders(key); n != 1 {
+				t.Errorf("%v: %d orders", answer, n)
+			}
+		}
+	}
+}
+
 // One transaction may have several keys, one inside of the other too, but a key only once.
 func TestJoiningInsideOfAnEffect(t *testing.T) {
 	t.Parallel()

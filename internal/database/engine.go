@@ -41,8 +41,8 @@ type engine interface {
 	again(error) bool
 	// absent reports whether an error says that a table is not there.
 	absent(error) bool
-	// said reports whether an error is an answer of the server, so that the statement has changed nothing.
-	said(error) bool
+	// undone reports whether an error is an answer of the server after which the statement has changed nothing.
+	undone(error) bool
 	// insert executes an insert of one row and returns the number that the server gave it.
 	insert(*Tx, Statement, ...any) (int64, error)
 }

@@ -139,7 +139,7 @@ func (mariadb) again(err error) bool {
 
 func (mariadb) absent(err error) bool { return errorNumber(err) == noTable }
 
-func (mariadb) said(err error) bool { return errorNumber(err) != 0 }
+func (mariadb) undone(err error) bool { return dsn.MySQLUndone(err) }
 
 func (mariadb) insert(tx *Tx, s Statement, arguments ...any) (int64, error) {
 	result, err := tx.tx.ExecContext(tx.ctx, s.text, s.arguments(arguments)...)

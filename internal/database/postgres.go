@@ -118,7 +118,7 @@ func (postgres) absent(err error) bool {
 	return false
 }
 
-func (postgres) said(err error) bool { return sqlState(err) != "" }
+func (postgres) undone(err error) bool { return dsn.PostgresUndone(err) }
 
 func (postgres) insert(tx *Tx, s Statement, arguments ...any) (id int64, err error) {
 	return id, tx.One(s, arguments, &id)

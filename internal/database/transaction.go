@@ -167,7 +167,7 @@ func (d *DB) Do(ctx context.Context, s Statement, arguments ...any) (n int64, er
 		case err == nil:
 			n, err = result.RowsAffected()
 			return err
-		case d.engine.said(err):
+		case d.engine.undone(err):
 			return store.Unavailable(err)
 		}
 		return store.Indeterminate(err)

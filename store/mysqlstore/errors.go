@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -31,19 +32,6 @@ const (
 	noTable        = 1146
 	dataTooLong    = 1406
 )
-
-// inDoubt are numbers after which nobody knows whether what was sent was committed. After any other the
-// server has rolled it back.
-var inDoubt = map[uint16]bool{
-	1053: true,                                     // shutdown: may arrive between the commit and its confirmation
-	1077: true, 1079: true, 1152: true, 1184: true, // the same, and other ends of a connection
-	1158: true, 1159: true, 1160: true, 1161: true, // the network
-	1180: true, // error during commit
-	1317: true, // interrupted
-	1927: true, // connection killed, MariaDB
-	3169: true, // connection killed, MySQL
-	4031: true, // idle for too long
-}
 
 // advice says what to do about a number.
 var advice = map[uint16]string{
@@ -130,8 +118,7 @@ func certain(err error) bool {
 		errors.Is(err, errMoved) || errors.Is(err, store.ErrUnavailable) {
 		return true
 	}
-	n := number(err)
-	return n != 0 && !inDoubt[n]
+	return dsn.MySQLUndone(err)
 }
 
 // held reports whether an error says that somebody else has a lock that was not waited for, or that both

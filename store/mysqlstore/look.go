@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/internal/form"
@@ -45,7 +46,7 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 func (s *Store) lookUp(ctx context.Context, jobs []*gather.Job[look]) {
 	look := func(c *conn) error { return s.lookUpOn(ctx, c, jobs) }
 	err := s.on(ctx, look)
-	if err != nil && (number(err) == 0 || inDoubt[number(err)]) && ctx.Err() == nil {
+	if err != nil && (number(err) == 0 || dsn.NumberInDoubt(number(err))) && ctx.Err() == nil {
 		err = s.on(ctx, look)
 	}
 	for _, j := range jobs {

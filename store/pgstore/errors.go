@@ -24,15 +24,6 @@ var (
 // What an error of the server says about a statement that was sent. Whatever is not listed is an error of
 // the statement: it was rolled back.
 var (
-	// inDoubt are SQLSTATEs, or their classes (two characters), after which nobody knows whether a
-	// transaction was committed.
-	inDoubt = map[string]bool{
-		"08":    true, // connection exceptions: from a PgBouncer that has lost the server, too
-		"40003": true, // statement completion unknown
-		"57P01": true, // admin shutdown: may arrive between the commit and its confirmation
-		"57P02": true, // crash shutdown
-		"57P05": true, // idle session timeout
-	}
 	// serialization are SQLSTATEs that ask for the whole transaction again.
 	serialization = map[string]bool{
 		"40001": true, // serialization failure
@@ -125,18 +116,8 @@ func certain(err error) bool {
 	if errors.As(err, &unconnected) {
 		return true
 	}
-	code := sqlState(err)
-	return code != "" && !doubtful(code) && !panicked(err)
+	return dsn.PostgresUndone(err)
 }
-
-// panicked reports whether the server has given up with the error, whatever its code is: that of a file that could not be written, for one,
-// after the commit was.
-func panicked(err error) bool {
-	var refused *pgconn.PgError
-	return errors.As(err, &refused) && (refused.SeverityUnlocalized == "PANIC" || refused.SeverityUnlocalized == "" && refused.Severity == "PANIC")
-}
-
-func doubtful(code string) bool { return inDoubt[code] || inDoubt[code[:min(2, len(code))]] }
 
 // absent reports whether an error says that the schema, or a part of it, is not there.
 func absent(err error) bool {
@@ -152,7 +133,7 @@ func absent(err error) bool {
 func own(err error) bool {
 	code := sqlState(err)
 	switch {
-	case code == "" || doubtful(code) || panicked(err):
+	case code == "" || dsn.StateInDoubt(code) || dsn.Panicked(err):
 		return false
 	case code == "53200": // no locks left for so many keys at once: one by one they may do
 		return true

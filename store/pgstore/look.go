@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/internal/form"
@@ -56,7 +57,7 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 func (s *Store) lookUp(ctx context.Context, jobs []*gather.Job[look]) {
 	look := func(conn *pgx.Conn) error { return s.lookUpOn(ctx, conn, jobs) }
 	err := s.onAny(ctx, look)
-	if code := sqlState(err); err != nil && (code == "" || doubtful(code)) && ctx.Err() == nil {
+	if code := sqlState(err); err != nil && (code == "" || dsn.StateInDoubt(code)) && ctx.Err() == nil {
 		err = s.onAny(ctx, look)
 	}
 	for _, j := range jobs {

@@ -78,17 +78,19 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 	if s.gone.has(digest) {
 		return s.pair.primary.Apply(ctx, command)
 	}
-	reply, err := s.pair.previous.Apply(ctx, s.bounded(command))
+	past := s.past.Load() // now: what others learn meanwhile says nothing about this reply
+	reply, err := s.pair.previous.Apply(ctx, s.bounded(command, past))
 	if err != nil {
 		return reply, err
 	}
-	if reply.At >= s.move.from {
+	passed := reply.At >= s.move.from
+	if passed {
 		s.past.Store(true)
 	}
-	if !s.past.Load() {
+	if !past && !passed {
 		return reply, nil
 	}
-	final := reply.Outcome == machine.Barred
+	final := passed && reply.Outcome == machine.Barred // before the instant another process may still make one
 	if !absent(reply) {
 		if final, err = s.fenced(ctx, command.Target(), reply); err != nil || !final {
 			return reply, err
@@ -100,10 +102,11 @@ func (s *Store) Apply(ctx context.Context, command machine.Command) (machine.Rep
 	return s.pair.primary.Apply(ctx, command)
 }
 
-// bounded returns a command that makes no record in the previous store from the instant of the move on.
-func (s *Store) bounded(command machine.Command) machine.Command {
+// bounded returns a command that makes no record in the previous store from the instant of the move on, or none at all
+// if that was past when it was sent.
+func (s *Store) bounded(command machine.Command, past bool) machine.Command {
 	end := s.move.from
-	if s.past.Load() {
+	if past {
 		end = 1
 	}
 	within := func(c machine.Claim) machine.Claim {

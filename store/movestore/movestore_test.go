@@ -1,6 +1,7 @@
 package movestore_test
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -88,6 +89,76 @@ func TestStore(t *testing.T) {
 				}
 				return h
 			})
+		})
+	}
+}
+
+// delayed is a store whose next reply to a begin arrives when others have done something.
+type delayed struct {
+	store.Store
+	meanwhile func()
+}
+
+func (s *delayed) Unwrap() store.Store { return s.Store }
+
+func (s *delayed) Apply(ctx context.Context, command machine.Command) (machine.Reply, error) {
+	reply, err := s.Store.Apply(ctx, command)
+	if _, begins := command.(machine.Begin); begins && s.meanwhile != nil {
+		meanwhile := s.meanwhile
+		s.meanwhile = nil
+		meanwhile()
+	}
+	return reply, err
+}
+
+// That there was no record before the instant of the move is not for good, whenever the reply that says so arrives: another
+// process may have made one since.
+func TestReplyFromBeforeTheMove(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	soon := machine.InstantOf(c.time().Add(time.Second))
+	for name, bound := range map[string]func(*machine.Claim){
+		"too late under its version":  func(claim *machine.Claim) { claim.CreateBefore = 1 },
+		"too early under its version": func(claim *machine.Claim) { claim.CreateFrom = soon },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClock()
+			primary, previous := stores(t, c)
+			late := &delayed{Store: previous}
+			here, there := open(t, primary, late, c, time.Minute), open(t, primary, previous, c, time.Minute)
+			t.Cleanup(func() {
+				if err := errors.Join(here.Close(), there.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+			begin := func(s store.Store, key, caller byte, bound func(*machine.Claim)) machine.Reply {
+				b := machine.Begin{Claim: machine.Claim{
+					Scope: machine.Scope{Operation: "POST /x", SecretVersion: 1, Digest: machine.Digest{key}}, Owner: machine.Token{caller}, Operation: machine.ID{caller},
+					Lease: time.Hour, Fingerprints: []machine.Fingerprint{{Version: 1, Sum: machine.Digest{9}}}, Codecs: []string{"text/1"},
+				}, Nonce: machine.Nonce{caller}}
+				bound(&b.Claim)
+				reply, err := s.Apply(t.Context(), b)
+				if err != nil {
+					t.Error(err)
+				}
+				return reply
+			}
+			free := func(*machine.Claim) {}
+			late.meanwhile = func() {
+				c.advance(2 * time.Second)
+				if reply := begin(there, 1, 2, free); reply.Outcome != machine.Acquired {
+					t.Errorf("the other process: %v", reply.Outcome)
+				}
+				c.advance(time.Minute)
+				begin(here, 2, 3, free) // learns that the instant has passed
+			}
+			if reply := begin(here, 1, 1, bound); reply.Outcome != machine.Barred {
+				t.Errorf("whom the previous store barred before the move: %v", reply.Outcome)
+			}
+			if reply := begin(here, 1, 4, free); reply.Outcome != machine.InProgress {
+				t.Errorf("a key that another process runs: %v", reply.Outcome)
+			}
 		})
 	}
 }

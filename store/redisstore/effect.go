@@ -100,8 +100,8 @@ func (e *Effect) Held() *Effect {
 // or, up to the effect's first write, nothing. If the key has an answer, that is returned, and nothing is
 // done. keys are those that the effect touches. All of them are in the bucket of the call's tag: see [Bucket].
 //
-// A reply that is lost is found out by sending the same once more, as often as ctx allows: the record is what keeps
-// the effect from being made twice. An [*EffectError] says that the effect was not made, or that nobody
+// A reply that is lost is found out by sending the same once more, as often as ctx allows and until the store is closed: the record is
+// what keeps the effect from being made twice. An [*EffectError] says that the effect was not made, or that nobody
 // knows; a [*store.Refusal] that the record refuses; the errors of a store say what they always do.
 func (e *Effect) Do(ctx context.Context, s *Store, invocation *store.Invocation, keys []string, args ...string) (store.Effect, error) {
 	if err := s.enter(ctx); err != nil {
@@ -135,12 +135,14 @@ func (e *Effect) insist(ctx context.Context, s *Store, invocation *store.Invocat
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
+			continue
 		case <-ctx.Done():
-			if doubt != nil {
-				err = doubt
-			}
-			return store.Effect{}, err
+		case <-s.life.Done(): // Close waits for this
 		}
+		if doubt != nil {
+			err = doubt
+		}
+		return store.Effect{}, err
 	}
 }
 

@@ -145,3 +145,86 @@ func TestALostEffectThatCannotBeLookedUpIsInDoubt(t *testing.T) {
 		t.Errorf("asked again: %+v, %v", effect, err)
 	}
 }
+
+// An effect in doubt is asked for again until the store is closed: Close does not wait until its caller gives up.
+func TestCloseEndsAnEffectInDoubt(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	d := databaseOn(t, server.DSN(0))
+	proxy := faultnet.New(t, server.Addr(), faultnet.Redis())
+	s, err := Open(t.Context(), proxy.Through(d.dsn), d.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, counter := newEffect(t, increment), d.business("t", "counter")
+	if _, err := e.Do(t.Context(), s, invocation("first", "t"), []string{counter}, "1"); err != nil { // the script is known from now on
+		t.Fatal(err)
+	}
+	lost, again := 0, make(chan struct{})
+	proxy.SetPlan(func(r faultnet.Request) faultnet.Fault {
+		if lost == 0 && !bytes.Contains(r.Bytes, []byte(counter)) {
+			return faultnet.Fault{}
+		}
+		switch lost++; lost {
+		case 1:
+			return faultnet.ReplyLost()
+		case 2:
+			close(again)
+		}
+		return faultnet.RequestLost()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a failure ends
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := e.Do(ctx, s, invocation("second", "t"), []string{counter}, "1")
+		ended <- err
+	}()
+	<-again
+	if err := s.Close(); err != nil || ctx.Err() != nil {
+		t.Errorf("close: %v, %v", err, ctx.Err())
+	}
+	if err := <-ended; !errors.Is(err, store.ErrIndeterminate) || errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("it was made, and its caller was told: %v", err)
+	}
+	if n := d.number(counter); n != 2 {
+		t.Errorf("the counter is %d", n)
+	}
+}
+
+// While Close waits for a command under way, those who come are told that the store is closed, and do not wait.
+func TestCloseMakesNobodyElseWait(t *testing.T) {
+	t.Parallel()
+	s := newDatabase(t).open()
+	if err := s.enter(t.Context()); err != nil { // a command under way
+		t.Fatal(err)
+	}
+	closed, refused := make(chan error, 1), make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	go func() {
+		for {
+			if err := s.enter(context.Background()); err != nil {
+				refused <- err
+				return
+			}
+			s.leave()
+		}
+	}()
+	select {
+	case err := <-refused:
+		if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errClosed) {
+			t.Errorf("who came while the store was being closed: %v", err)
+		}
+	case <-time.After(time.Minute): // so that a failure ends
+		t.Error("who came while the store was being closed waits")
+	}
+	select {
+	case err := <-closed:
+		t.Errorf("closed while a command was under way: %v", err)
+	default:
+	}
+	s.leave()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}

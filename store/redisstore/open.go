@@ -47,8 +47,10 @@ type Store struct {
 	dialer      dialer
 	lanes       *[Buckets]lane // of what replicas are to confirm
 
-	mu      sync.RWMutex // read by commands under way
+	mu      sync.RWMutex // of closed, and held for no longer than it takes to look
 	closed  bool
+	running sync.WaitGroup // commands under way
+	closing sync.Once
 	life    context.Context
 	end     context.CancelCauseFunc // ends life, when Close begins
 	helpers sync.WaitGroup          // they live as long
@@ -145,34 +147,38 @@ func (s *Store) readGenerations(ctx context.Context) (known int, err error) {
 	return known, nil
 }
 
-// Close implements [store.Store]. It waits for the commands under way. Listings, counts and purges are ended.
+// Close implements [store.Store]. It waits for the commands under way. Listings, counts and purges are ended, and effects
+// in doubt are not asked for again.
 func (s *Store) Close() error {
-	s.end(errClosed)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
+	s.closing.Do(func() {
+		s.end(errClosed)
+		s.mu.Lock()
 		s.closed = true
+		s.mu.Unlock()
+		s.running.Wait()
 		s.endRounds()
 		s.helpers.Wait()
 		s.client.Close()
-	}
+	})
 	return nil
 }
 
-// enter reports whether a command may run; the caller calls leave after it.
+// enter counts a command as under way, unless the store is closed or the caller's context has ended. The caller calls
+// leave after it. None is counted once closed is set, and so once Close waits.
 func (s *Store) enter(ctx context.Context) error {
 	if err := store.NotSent(ctx); err != nil {
 		return err
 	}
 	s.mu.RLock()
+	defer s.mu.RUnlock()
 	if s.closed {
-		s.mu.RUnlock()
 		return store.Unavailable(errClosed)
 	}
+	s.running.Add(1)
 	return nil
 }
 
-func (s *Store) leave() { s.mu.RUnlock() }
+func (s *Store) leave() { s.running.Done() }
 
 // enterForLong is enter for what can take long. The context that it returns ends when the store is closed.
 func (s *Store) enterForLong(ctx context.Context) (context.Context, func(), error) {

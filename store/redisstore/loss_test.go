@@ -70,6 +70,47 @@ func TestOneLostBucket(t *testing.T) {
 	want(t, s, machine.CompletedNow, completion(kept, "answer"))
 }
 
+// The versions of the secret are lost with their bucket, also where nothing else is: no process may take the store for a new one,
+// and announce its versions anew.
+func TestLostSecrets(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open()
+	secret := store.Secret{Version: 1, Check: machine.Digest{1}}
+	if err := s.AddSecret(t.Context(), secret, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	generation, err := d.do("GET", s.names.generation(secretsBucket)).ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := func(who *Store) {
+		t.Helper()
+		if known, _, err := who.Secrets(t.Context()); !errors.Is(err, store.ErrLost) || len(known) > 0 {
+			t.Errorf("versions: %v, %v", known, err)
+		}
+		if err := who.AddSecret(t.Context(), store.Secret{Version: 2, Check: machine.Digest{2}}, time.Minute); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a version is added: %v", err)
+		}
+		if err := who.RetireSecret(t.Context(), 1); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a version is retired: %v", err)
+		}
+	}
+	d.do("DEL", s.names.generation(secretsBucket), s.names.secrets())
+	lost(s)
+	lost(d.open())
+	d.do("SET", s.names.generation(secretsBucket), "another one 1234")
+	if _, _, err := s.Secrets(t.Context()); !errors.Is(err, store.ErrLost) {
+		t.Errorf("versions, by who knows the old generation: %v", err)
+	}
+	if n, err := d.do("EXISTS", s.names.secrets()).AsInt64(); err != nil || n != 0 {
+		t.Errorf("versions were written into a lost bucket: %d, %v", n, err)
+	}
+	// Who has been told learns the new generation, and what is there counts.
+	d.do("SET", s.names.generation(secretsBucket), generation)
+	eventually(t, func() error { _, _, err := s.Secrets(t.Context()); return err })
+}
+
 // Records of another generation count as absent, for whoever knows the new one; who knows the old one has lost
 // them.
 func TestRecordsOfAnotherGenerationAreVoid(t *testing.T) {

@@ -49,7 +49,7 @@ func (n names) identities(b int) string { return n.bucket(b) + "identities" }
 func (n names) acts() string { return n.bucket(0) + "acts" }
 
 // secrets is a hash, from the version of a secret to what is known of it.
-func (n names) secrets() string { return n.bucket(0) + "secrets" }
+func (n names) secrets() string { return n.bucket(secretsBucket) + "secrets" }
 
 // replicas are those that were seen, as processes: run id and history of each, separated by spaces.
 func (n names) replicas() string { return n.bucket(0) + "replicas" }

@@ -39,6 +39,9 @@ var timeLua string
 //go:embed script/secret.lua
 var secretLua string
 
+//go:embed script/secrets.lua
+var secretsLua string
+
 //go:embed script/expiry.lua
 var expiryLua string
 
@@ -50,8 +53,8 @@ const (
 
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
 type scripts struct {
-	load, swap, index, peek, drop, release, watch, time, secret *rueidis.Lua
-	finish                                                      inTransaction
+	load, swap, index, peek, drop, release, watch, time, secret, secrets *rueidis.Lua
+	finish                                                               inTransaction
 }
 
 // inTransaction is a script for transactions. There the caller sends the text of one that the server does not know.
@@ -89,7 +92,7 @@ func newScripts(older bool) scripts {
 	script := func(text string) *rueidis.Lua { return rueidis.NewLuaScript(textOf(text)) }
 	return scripts{
 		load: script(loadLua), swap: script(swapLua), index: script(indexLua), peek: script(peekLua),
-		drop: script(dropLua), release: script(releaseLua), watch: script(watchLua), time: script(timeLua), secret: script(secretLua),
+		drop: script(dropLua), release: script(releaseLua), watch: script(watchLua), time: script(timeLua), secret: script(secretLua), secrets: script(secretsLua),
 		finish: newInTransaction(textOf(finishLua)),
 	}
 }

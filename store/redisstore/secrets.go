@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,7 +16,11 @@ import (
 	"github.com/reprise-dev/reprise/store"
 )
 
-// Secrets implements [store.SecretKeeper]. The time is read first.
+// secretsBucket is where the versions of the secret are. A server that has lost it has lost them, and says nothing of versions:
+// none would look like a new store, whose records were made under no older one.
+const secretsBucket = 0
+
+// Secrets implements [store.SecretKeeper].
 func (s *Store) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, 0, err
@@ -23,7 +28,7 @@ func (s *Store) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, e
 	defer s.leave()
 	since := s.server()
 	secrets, at, err := s.readSecrets(ctx)
-	return secrets, at, s.confirm(ctx, 0, since, err)
+	return secrets, at, s.notice(ctx, secretsBucket, s.confirm(ctx, secretsBucket, since, err))
 }
 
 // AddSecret implements [store.SecretKeeper].
@@ -59,28 +64,56 @@ func (s *Store) changeSecrets(ctx context.Context, change func([]store.Secret, m
 	defer s.leave()
 	for {
 		since := s.server()
-		known, now, err := s.readSecrets(ctx)
-		if err != nil {
-			return err
-		}
-		secret, err := change(known, now)
-		if err != nil || secret == nil {
-			return s.confirm(ctx, 0, since, err) // another process may have just added it
-		}
-		done, err := s.scripts.secret.Exec(ctx, s.client, []string{s.names.secrets()},
-			[]string{strconv.Itoa(len(known)), strconv.FormatUint(uint64(secret.Version), 10), rueidis.BinaryString(packSecret(*secret))}).AsInt64()
-		if err != nil || done == 1 {
-			return s.confirm(ctx, 0, since, sent(ctx, err))
+		done, err := s.changeSecretsOnce(ctx, change)
+		if err != nil || done { // nothing to change, too, is what another process may have just made so
+			return s.notice(ctx, secretsBucket, s.confirm(ctx, secretsBucket, since, err))
 		}
 	}
 }
 
-func (s *Store) readSecrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {
-	at, err := s.now(ctx)
+// changeSecretsOnce is done when nothing is to be changed, or nobody came between.
+func (s *Store) changeSecretsOnce(ctx context.Context, change func([]store.Secret, machine.Instant) (*store.Secret, error)) (done bool, err error) {
+	known, now, err := s.readSecrets(ctx)
 	if err != nil {
-		return nil, 0, err
+		return false, err
 	}
-	fields, err := s.client.Do(ctx, s.client.B().Hgetall().Key(s.names.secrets()).Build()).AsStrMap()
+	secret, err := change(known, now)
+	if err != nil || secret == nil {
+		return true, err
+	}
+	n, err := s.onSecrets(ctx, s.scripts.secret, strconv.Itoa(len(known)), strconv.FormatUint(uint64(secret.Version), 10), rueidis.BinaryString(packSecret(*secret))).AsInt64()
+	if err == nil && n == replyLost {
+		return false, lostBucket(secretsBucket)
+	}
+	return n == 1, sent(ctx, err)
+}
+
+// onSecrets runs a script on the versions, which begins with comparing the generation of their bucket.
+func (s *Store) onSecrets(ctx context.Context, script *rueidis.Lua, args ...string) rueidis.RedisResult {
+	g := s.generation(secretsBucket)
+	return script.Exec(ctx, s.client, []string{s.names.secrets(), s.names.generation(secretsBucket)}, append([]string{string(g[:])}, args...))
+}
+
+func (s *Store) readSecrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {
+	reply, err := s.onSecrets(ctx, s.scripts.secrets).ToMessage()
+	if err != nil {
+		return nil, 0, unread(ctx, err)
+	}
+	if reply.IsInt64() {
+		return nil, 0, lostBucket(secretsBucket)
+	}
+	parts, err := reply.ToArray()
+	if err == nil && len(parts) != 2 {
+		err = errors.New("the versions of the secret are not told with the time")
+	}
+	if err != nil {
+		return nil, 0, unread(ctx, err)
+	}
+	ms, err := parts[0].AsInt64()
+	if err != nil {
+		return nil, 0, unread(ctx, err)
+	}
+	fields, err := parts[1].AsStrMap()
 	if err != nil {
 		return nil, 0, unread(ctx, err)
 	}
@@ -93,7 +126,7 @@ func (s *Store) readSecrets(ctx context.Context) ([]store.Secret, machine.Instan
 		known = append(known, secret)
 	}
 	slices.SortFunc(known, func(a, b store.Secret) int { return cmp.Compare(a.Version, b.Version) })
-	return known, at, nil
+	return known, s.instant(ms), nil
 }
 
 // now returns the server's time. It is asked for by a script, which has a key: TIME alone would be sent to any server

@@ -28,8 +28,24 @@ func (s Secret) IsMark() bool { return s.Version > MaxSecretVersion }
 // CopiedSecret, given to AddSecret for ahead, adds a version as another store has it, whenever it is primary.
 const CopiedSecret time.Duration = math.MinInt64
 
+// LatestSecret returns until when on the store's clock a version may be added that [AdmitSecret] admits. A store compares it
+// again where it writes: a process can be stopped for as long as it likes between the two, and a version that is added later
+// is primary before others have heard of it.
+func LatestSecret(known []Secret, add Secret, ahead time.Duration) machine.Instant {
+	if ahead == CopiedSecret || add.IsMark() && !add.Retired.IsZero() {
+		return math.MaxInt64
+	}
+	for _, k := range known {
+		if !k.IsMark() {
+			return add.PrimaryFrom.Add(-ahead)
+		}
+	}
+	return math.MaxInt64 // it is the first
+}
+
 // AdmitSecret decides for every [SecretKeeper], under its lock, whether AddSecret adds a version. A
-// version whose number is known is left as it is, which is no error: the caller compares.
+// version whose number is known is left as it is, which is no error: the caller compares. What is admitted is written
+// until [LatestSecret], else AdmitSecret is asked again.
 func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Duration) (bool, error) {
 	for _, k := range known {
 		if k.Version == add.Version {
@@ -39,7 +55,6 @@ func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Dur
 	if ahead == CopiedSecret || add.IsMark() && !add.Retired.IsZero() {
 		return true, nil
 	}
-	first := true
 	for _, k := range known {
 		switch {
 		case k.Version == MovedMark && !add.IsMark():
@@ -47,7 +62,6 @@ func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Dur
 		case k.IsMark():
 			continue
 		}
-		first = false
 		if k.Check == add.Check {
 			return false, fmt.Errorf("%w: version %d is the same secret as version %d: give a new version new bytes", ErrSecretReused, add.Version, k.Version)
 		}
@@ -55,7 +69,8 @@ func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Dur
 			return false, fmt.Errorf("%w: version %d must become primary after version %d does (%v)", ErrSecretTooLate, add.Version, k.Version, k.PrimaryFrom)
 		}
 	}
-	if earliest := now.Add(ahead); !first && add.PrimaryFrom < earliest {
+	if now > LatestSecret(known, add, ahead) {
+		earliest := now.Add(ahead)
 		return false, fmt.Errorf("%w: version %d is to be primary from %v, but running processes learn of it within %v: choose a primary-from after %v, in UTC",
 			ErrSecretTooLate, add.Version, add.PrimaryFrom, ahead, earliest.Add(ahead))
 	}

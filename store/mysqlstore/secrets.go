@@ -27,25 +27,39 @@ func (s *Store) AddSecret(ctx context.Context, secret store.Secret, ahead time.D
 	var refusal error
 	err := s.errand(ctx, func(c *conn) error {
 		return s.locked(ctx, c, secretsLock, func() error {
-			known, now, err := s.readSecrets(ctx, c)
-			if err != nil {
-				return unsent(ctx, err)
+			for {
+				known, now, err := s.readSecrets(ctx, c)
+				if err != nil {
+					return unsent(ctx, err)
+				}
+				var admitted bool
+				if admitted, refusal = store.AdmitSecret(known, secret, now, ahead); !admitted {
+					return nil
+				}
+				added, err := s.addSecret(ctx, c, secret, store.LatestSecret(known, secret, ahead))
+				if err != nil || added {
+					return err
+				}
 			}
-			var admitted bool
-			if admitted, refusal = store.AdmitSecret(known, secret, now, ahead); !admitted {
-				return nil
-			}
-			_, err = c.exec(ctx, s.sql.addSecret.with(secret.Version, secret.Check[:], secret.PrimaryFrom, secret.Retired))
-			if number(err) == duplicateKey {
-				return nil // its number is known
-			}
-			return err
 		})
 	})
 	if err != nil {
 		return sent(err)
 	}
 	return refusal
+}
+
+// addSecret adds a version unless that time has passed. One whose number is known counts as added.
+func (s *Store) addSecret(ctx context.Context, c *conn, secret store.Secret, until machine.Instant) (added bool, err error) {
+	result, err := c.exec(ctx, s.sql.addSecret.with(secret.Version, secret.Check[:], secret.PrimaryFrom, secret.Retired, until))
+	if err != nil {
+		if number(err) == duplicateKey {
+			return true, nil
+		}
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n == 1, err
 }
 
 // locked does something that one process at a time does.

@@ -26,15 +26,13 @@ func (s *Store) Secrets(ctx context.Context) (known []store.Secret, at machine.I
 // AddSecret implements [store.SecretKeeper].
 func (s *Store) AddSecret(ctx context.Context, secret store.Secret, ahead time.Duration) error {
 	var refusal error
-	err := s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return s.decideSecret(ctx, conn, func(tx pgx.Tx, known []store.Secret, now machine.Instant) error {
-			var admitted bool
-			if admitted, refusal = store.AdmitSecret(known, secret, now, ahead); !admitted {
-				return nil
+	err := s.errand(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		for {
+			refusal, err = s.addSecret(ctx, conn, secret, ahead)
+			if !errors.Is(err, errMoved) { // it is too late by now: it is refused, with the time
+				return err
 			}
-			_, err := tx.Exec(ctx, s.sql.addSecret, secret.Version, secret.Check[:], int64(secret.PrimaryFrom), int64(secret.Retired))
-			return err
-		})
+		}
 	})
 	if err != nil {
 		return sent(err)
@@ -42,28 +40,40 @@ func (s *Store) AddSecret(ctx context.Context, secret store.Secret, ahead time.D
 	return refusal
 }
 
-// decideSecret lets one process after the other look at the versions and add one.
-func (s *Store) decideSecret(ctx context.Context, conn *pgx.Conn, decide func(pgx.Tx, []store.Secret, machine.Instant) error) error {
+// addSecret lets one process after the other look at the versions and add one. That and the commit go out together, so that nothing
+// comes between the comparison with the time and the moment from which others see the version: a process may be stopped anywhere.
+func (s *Store) addSecret(ctx context.Context, conn *pgx.Conn, secret store.Secret, ahead time.Duration) (refusal, err error) {
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
-		return unsent(ctx, err)
+		return nil, unsent(ctx, err)
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // after a commit it does nothing
+	committed := false
+	defer func() {
+		if !committed {
+			_ = tx.Rollback(ctx)
+		}
+	}()
 	if _, err := tx.Exec(ctx, s.sql.lockSecrets, s.address.channel()); err != nil {
-		return unsent(ctx, err)
+		return nil, unsent(ctx, err)
 	}
 	known, err := s.readSecrets(ctx, conn)
 	if err != nil {
-		return unsent(ctx, err)
+		return nil, unsent(ctx, err)
 	}
 	now, err := s.now(ctx, conn)
 	if err != nil {
-		return unsent(ctx, err)
+		return nil, unsent(ctx, err)
 	}
-	if err := decide(tx, known, now); err != nil {
-		return unsent(ctx, err)
+	admitted, refusal := store.AdmitSecret(known, secret, now, ahead)
+	if !admitted {
+		return refusal, nil
 	}
-	return tx.Commit(ctx)
+	b := &pgx.Batch{}
+	b.Queue(s.sql.addSecret, secret.Version, secret.Check[:], int64(secret.PrimaryFrom), int64(secret.Retired), int64(store.LatestSecret(known, secret, ahead)))
+	b.Queue("COMMIT")
+	err = runToCommit(ctx, conn, b)
+	committed = err == nil || errors.Is(err, errMoved)
+	return nil, err
 }
 
 // RetireSecret implements [store.SecretKeeper].

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -33,31 +34,38 @@ func (s *Store) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, e
 
 // AddSecret implements [store.SecretKeeper].
 func (s *Store) AddSecret(ctx context.Context, secret store.Secret, ahead time.Duration) error {
-	return s.changeSecrets(ctx, func(known []store.Secret, now machine.Instant) (*store.Secret, error) {
-		admitted, err := store.AdmitSecret(known, secret, now, ahead)
-		if !admitted {
-			return nil, err
-		}
-		return &secret, nil
-	})
+	return s.changeSecrets(ctx, addition(secret, ahead))
 }
 
 // RetireSecret implements [store.SecretKeeper].
 func (s *Store) RetireSecret(ctx context.Context, version uint32) error {
-	return s.changeSecrets(ctx, func(known []store.Secret, now machine.Instant) (*store.Secret, error) {
+	return s.changeSecrets(ctx, func(known []store.Secret, now machine.Instant) (*store.Secret, machine.Instant, error) {
 		for _, k := range known {
 			if k.Version == version && k.Retired.IsZero() {
 				k.Retired = now
-				return &k, nil
+				return &k, math.MaxInt64, nil
 			}
 		}
-		return nil, nil
+		return nil, 0, nil
 	})
 }
 
-// changeSecrets writes what change makes of the versions that are known, unless one was added meanwhile: then
-// it is asked again.
-func (s *Store) changeSecrets(ctx context.Context, change func([]store.Secret, machine.Instant) (*store.Secret, error)) error {
+// secretChange says what becomes of the versions that are known: one that is to be written, and until when on the store's
+// clock that may be done; nil: nothing.
+type secretChange func(known []store.Secret, now machine.Instant) (*store.Secret, machine.Instant, error)
+
+func addition(secret store.Secret, ahead time.Duration) secretChange {
+	return func(known []store.Secret, now machine.Instant) (*store.Secret, machine.Instant, error) {
+		if admitted, err := store.AdmitSecret(known, secret, now, ahead); !admitted {
+			return nil, 0, err
+		}
+		return &secret, store.LatestSecret(known, secret, ahead), nil
+	}
+}
+
+// changeSecrets writes what change makes of the versions that are known, unless one was added meanwhile, or it has become too
+// late: then it is asked again.
+func (s *Store) changeSecrets(ctx context.Context, change secretChange) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -71,17 +79,18 @@ func (s *Store) changeSecrets(ctx context.Context, change func([]store.Secret, m
 	}
 }
 
-// changeSecretsOnce is done when nothing is to be changed, or nobody came between.
-func (s *Store) changeSecretsOnce(ctx context.Context, change func([]store.Secret, machine.Instant) (*store.Secret, error)) (done bool, err error) {
+// changeSecretsOnce is done when nothing is to be changed, or nothing came between.
+func (s *Store) changeSecretsOnce(ctx context.Context, change secretChange) (done bool, err error) {
 	known, now, err := s.readSecrets(ctx)
 	if err != nil {
 		return false, err
 	}
-	secret, err := change(known, now)
+	secret, until, err := change(known, now)
 	if err != nil || secret == nil {
 		return true, err
 	}
-	n, err := s.onSecrets(ctx, s.scripts.secret, strconv.Itoa(len(known)), strconv.FormatUint(uint64(secret.Version), 10), rueidis.BinaryString(packSecret(*secret))).AsInt64()
+	n, err := s.onSecrets(ctx, s.scripts.secret, strconv.Itoa(len(known)), strconv.FormatUint(uint64(secret.Version), 10),
+		rueidis.BinaryString(packSecret(*secret)), strconv.FormatInt(s.milliseconds(until), 10)).AsInt64()
 	if err == nil && n == replyLost {
 		return false, lostBucket(secretsBucket)
 	}

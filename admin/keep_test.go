@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,9 +96,9 @@ func TestRetireSecret(t *testing.T) {
 		s.complete(s.hold("op", fmt.Sprint(i), 1))
 	}
 	lost := s.abandon(s.hold("op", "lost", 1))
-	add(2, time.Hour)
+	add(2, time.Minute)
 	retire(1, admin.ErrInUse) // the second makes no records yet
-	s.advance(time.Hour)
+	s.advance(time.Minute + time.Hour)
 	s.complete(s.hold("op", "new", 2))
 
 	var use *admin.InUseError
@@ -122,6 +123,32 @@ func TestRetireSecret(t *testing.T) {
 	}
 }
 
+// A record that was made under a secret in somebody's transaction is seen when that ends: until it must have, nobody knows that there
+// is none.
+func TestRetireSecretWhileTransactionsMayBeOpen(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	from := machine.Instant(s.clock.Load()).Add(time.Minute)
+	for version, from := range []machine.Instant{0, from} {
+		secret := store.Secret{Version: uint32(version + 1), Check: digest(fmt.Sprint(version)), PrimaryFrom: from}
+		if err := s.AddSecret(t.Context(), secret, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	service := admin.New(s, admin.Options{})
+	for _, later := range []time.Duration{0, time.Minute, time.Hour - time.Microsecond} {
+		s.advance(later)
+		err := service.RetireSecret(t.Context(), 1)
+		if again := from.Add(time.Hour).String(); !errors.Is(err, admin.ErrInUse) || !strings.Contains(err.Error(), again) {
+			t.Errorf("%v later: %v, want to be told of %s", later, err, again)
+		}
+	}
+	s.advance(time.Microsecond)
+	if err := service.RetireSecret(t.Context(), 1); err != nil {
+		t.Errorf("when they must have ended: %v", err)
+	}
+}
+
 // A listing that leaves records out, or meets one that it cannot read, does not show that a secret is
 // not needed.
 func TestRetireSecretUnsure(t *testing.T) {
@@ -140,7 +167,7 @@ func TestRetireSecretUnsure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.advance(time.Second)
+		s.advance(time.Second + time.Hour)
 		service := admin.New(listing{s, c.page}, admin.Options{})
 		if err := service.RetireSecret(t.Context(), 1); !errors.Is(err, c.want) {
 			t.Errorf("error %v, want %v", err, c.want)
@@ -176,7 +203,7 @@ func TestRetireSecretBySurvey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.advance(time.Second)
+	s.advance(time.Second + time.Hour)
 	partial := listing{s, store.Page{Partial: true}}
 	left := store.Counts{States: map[machine.State]int64{machine.Completed: 3}}
 	var use *admin.InUseError

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/reprise-dev/reprise/store"
 )
@@ -32,8 +33,14 @@ func (e *InUseError) Error() string {
 // Unwrap lets errors.Is find [ErrInUse].
 func (e *InUseError) Unwrap() error { return ErrInUse }
 
+// underWay is how long after a later version of the secret has become primary a record that was made under the one before may
+// take to be committed, and so to be seen by whoever looks at every record. One that is made in the transaction of its effect is seen when
+// that ends, and an action there may take as long as it likes: an hour is longer than anybody should hold a transaction open on a
+// server that others use.
+const underWay = time.Hour
+
 // RetireSecret gives up a version of the secret. It looks at every record first, and refuses while one
-// lives under that version, or while that version still makes records. Retiring it again is no error.
+// lives under that version, or while that version still makes records or has done so within the hour. Retiring it again is no error.
 func (s *Service) RetireSecret(ctx context.Context, version uint32) error {
 	keeper, err := need[store.SecretKeeper](s.store, "keep secrets")
 	if err != nil {
@@ -70,10 +77,18 @@ func retirable(ctx context.Context, keeper store.SecretKeeper, version uint32) (
 	if !old.Retired.IsZero() {
 		return true, nil
 	}
-	for _, later := range known {
-		if later.PrimaryFrom > old.PrimaryFrom && later.PrimaryFrom <= now && later.Retired.IsZero() {
-			return false, nil
+	var next *store.Secret
+	for i, later := range known {
+		if later.PrimaryFrom > old.PrimaryFrom && later.Retired.IsZero() && (next == nil || later.PrimaryFrom < next.PrimaryFrom) {
+			next = &known[i]
 		}
+	}
+	switch {
+	case next != nil && next.PrimaryFrom.Add(underWay) <= now:
+		return false, nil
+	case next != nil:
+		return false, fmt.Errorf("%w: version %d makes the new records until %v, and transactions that have made some are given %v to end: try again after %v, when every transaction with a key that began before %v has ended",
+			ErrInUse, version, next.PrimaryFrom, underWay, next.PrimaryFrom.Add(underWay), next.PrimaryFrom)
 	}
 	return false, fmt.Errorf("%w: version %d makes the new records: add a later version with a primary-from, and wait until then", ErrInUse, version)
 }

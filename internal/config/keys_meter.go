@@ -35,7 +35,7 @@ func meterKeys() []entry[Meter] {
 			setDuration(func(c *Meter) *time.Duration { return &c.Tolerance }, 0)},
 		{Key{Name: "batch", Type: "number", Default: "1000", Flag: true,
 			Doc: "How many decided events share a commit of the done log at most."},
-			setNumber(func(c *Meter) *int64 { return &c.Batch }, 1, 20_000)},
+			setNumber(func(c *Meter) *int64 { return &c.Batch }, 1, 10_000)},
 		{Key{Name: "stream-limit", Type: "number", Default: "100000",
 			Doc: "How many events wait in each of the 16 streams at most. When one is full the intake answers 429 for its lines, and nothing is dropped."},
 			setNumber(func(c *Meter) *int64 { return &c.StreamLimit }, 10_000, 100_000_000)},

@@ -18,7 +18,7 @@ func TestMeterMistakes(t *testing.T) {
 		"no zone":              {"zone: Europe/Berlinn\n", `m.yaml:1: zone: "Europe/Berlinn" is not a time zone; write one such as Europe/Berlin`},
 		"the machine's zone":   {"zone: Local\n", "it has to be the same on every machine"},
 		"no day":               {"anchor: 32\n", `m.yaml:1: anchor: "32" is not a number from 1 to 31`},
-		"fraction":             {"batch: 1.5\n", `"1.5" is not a number from 1 to 20000`},
+		"fraction":             {"batch: 1.5\n", `"1.5" is not a number from 1 to 10000`},
 		"retention":            {"retention: 30m\n", "m.yaml:1: retention: 30m is below the least, 1h"},
 		"waits for nothing":    {"max-wait: 10us\n", "m.yaml:1: max-wait: 10us is below the least, 10ms, and is not 0"},
 		"long retention":       {"retention: 500d\n", "m.yaml:1: retention: 500d is more than 400d"},

@@ -2,7 +2,7 @@ package meterledger
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/database"
@@ -156,52 +156,62 @@ type Confirmation struct {
 // ConfirmGrants notes the changes that grants made in a generation. A grant that was confirmed before stays as it was: a
 // restored Redis replays it under its own generation. The same generation with another version is [ErrConflict], a
 // generation that is not the current one [ErrOldGeneration], and a grant that is not there [ErrUnknown]; none is noted then.
+// They may be any number: those of some units are as many as there were top-ups.
 func (l *Ledger) ConfirmGrants(ctx context.Context, g meter.Generation, all []Confirmation) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return l.db.Change(ctx, func(tx *database.Tx) error {
+		if _, err := l.believe(tx, g); err != nil {
+			return err
+		}
+		for part := range slices.Chunk(all, MaxBatch) { // a message has its limit
+			if err := l.confirmGrants(tx, g, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (l *Ledger) confirmGrants(tx *database.Tx, g meter.Generation, all []Confirmation) error {
 	type form struct {
 		ID      string `json:"k"`
 		Version int64  `json:"v"`
-	}
-	if len(all) > MaxBatch {
-		return fmt.Errorf("%d grants at once: at most %d are allowed", len(all), MaxBatch)
 	}
 	forms, names := make([]form, len(all)), make([]string, len(all))
 	for i, c := range all {
 		forms[i], names[i] = form{c.Grant, c.Version}, c.Grant
 	}
 	text, err := database.Batch(forms)
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
 	wanted, err := database.IDs(names)
 	if err != nil {
 		return err
 	}
-	return l.db.Change(ctx, func(tx *database.Tx) error {
-		if _, err := l.believe(tx, g); err != nil {
-			return err
+	if err := tx.Run(l.sql.confirmGrants, text, string(g)); err != nil {
+		return err
+	}
+	rows, err := l.grantsOf(tx, l.sql.grantsByID, wanted)
+	if err != nil {
+		return err
+	}
+	there := make(map[string]GrantRow, len(rows))
+	for _, row := range rows {
+		there[row.ID] = row
+	}
+	for _, c := range all {
+		row, ok := there[c.Grant]
+		if !ok {
+			return unknown("grant", c.Grant)
 		}
-		if err := tx.Run(l.sql.confirmGrants, text, string(g)); err != nil {
-			return err
+		if row.Generation == g && row.Version != c.Version {
+			return conflict("grant %s made change %d in this generation, and not %d: hydrate its unit again", c.Grant, row.Version, c.Version)
 		}
-		rows, err := l.grantsOf(tx, l.sql.grantsByID, wanted)
-		if err != nil {
-			return err
-		}
-		there := make(map[string]GrantRow, len(rows))
-		for _, row := range rows {
-			there[row.ID] = row
-		}
-		for _, c := range all {
-			row, ok := there[c.Grant]
-			if !ok {
-				return unknown("grant", c.Grant)
-			}
-			if row.Generation == g && row.Version != c.Version {
-				return conflict("grant %s made change %d in this generation, and not %d: hydrate its unit again", c.Grant, row.Version, c.Version)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Confirmed returns which of some grants are known to be in Redis.

@@ -249,6 +249,35 @@ func TestRowsShareACommit(t *testing.T) {
 	})
 }
 
+// A worker holds more than the ledger takes at once: what it read, what it claimed, and what waited. All of it gets its rows, also
+// where these have to be looked for first.
+func TestMoreThanTheLedgerTakes(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 6)
+		var events []meter.Event
+		var deliveries []delivery
+		for n := range 100 {
+			e := p.event(n)
+			events, deliveries = append(events, e), append(deliveries, delivery{text: string(e.AppendJSON(nil))})
+		}
+		for len(deliveries) <= meterledger.MaxBatch {
+			deliveries = append(deliveries, deliveries[:len(events)]...)
+		}
+		for round := range 2 {
+			w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory})
+			for _, f := range w.record(t.Context(), deliveries) {
+				if !f.done {
+					t.Fatalf("round %d: %v, %v", round, f.err, f.why)
+				}
+			}
+			p.rows(events)
+			p.audit()
+			p.must(p.hydrateAnew()) // which has no records of them
+		}
+	})
+}
+
 // An event that comes again when rows of its day were purged is a dead letter, and is not counted: nobody knows whether it was.
 func TestEventOfAPurgedDay(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ type WorkerOptions struct {
 	Directory *Directory
 	// Log is told what went wrong; nil is nobody.
 	Log *slog.Logger
-	// Batch is how many events share a commit at most; 0 is 1,000.
+	// Batch is how many events are read at once, which share a commit; 0 is 1,000. More than the ledger takes at once are more commits.
 	Batch int
 	// Idle is after what time of silence the deliveries of another worker are taken over; 0 is 30 s. It has to be longer than
 	// a batch takes: a batch that is dealt with twice is harmless, and twice the work.
@@ -183,12 +184,16 @@ func (w *Worker) work(ctx context.Context, shard int, deliveries []delivery) (ag
 }
 
 // record has deliveries decided, appends what was decided, and then lets it expire in Redis. A delivery is dealt with when all of
-// that was done: whoever stops before comes upon it again.
-func (w *Worker) record(ctx context.Context, deliveries []delivery) []fate {
-	fates := w.decide(ctx, deliveries)
-	w.commit(ctx, fates)
-	w.settle(ctx, fates)
-	return fates
+// that was done: whoever stops before comes upon it again. At once it has as many as the ledger takes: a worker may hold what it read, what it
+// claimed and what waited, and more than that would never be appended, however often it is tried.
+func (w *Worker) record(ctx context.Context, deliveries []delivery) (all []fate) {
+	for part := range slices.Chunk(deliveries, meterledger.MaxBatch) {
+		fates := w.decide(ctx, part)
+		w.commit(ctx, fates)
+		w.settle(ctx, fates)
+		all = append(all, fates...)
+	}
+	return all
 }
 
 // commit appends the rows of what was decided. What could not be appended is decided again.

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -104,6 +105,10 @@ func testConfirmations(t *testing.T, server Server) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
+	many := slices.Repeat([]meterledger.Confirmation{{Grant: "t3", Version: 2}}, meterledger.MaxBatch) // more than fit into a message
+	if err := w.ConfirmGrants(ctx, generation, append(many, meterledger.Confirmation{Grant: "t9"})); !errors.Is(err, meterledger.ErrUnknown) {
+		t.Errorf("the last of many is a grant of nobody: %v", err)
+	}
 	left, err := w.UnconfirmedGrants(ctx, march, "", 10)
 	if err != nil || len(left) != 1 || left[0].ID != "t3" || left[0].Grant != topUp("t3", "bob", "", 5) || left[0].Confirmed() || left[0].MadeAt.IsZero() {
 		t.Errorf("of what was refused something is left: %+v, %v", left, err)
@@ -113,7 +118,7 @@ func testConfirmations(t *testing.T, server Server) {
 	}
 	// A grant that hydration had counted makes no change, and one that was confirmed before stays as it was.
 	w.must(w.NewGeneration(ctx, generation, "b2", "suite", "lost"))
-	w.must(w.ConfirmGrants(ctx, "b2", []meterledger.Confirmation{{Grant: "t1"}, {Grant: "t3"}}))
+	w.must(w.ConfirmGrants(ctx, "b2", append(slices.Repeat([]meterledger.Confirmation{{Grant: "t1"}}, meterledger.MaxBatch), meterledger.Confirmation{Grant: "t3"})))
 	all, err := w.Changes(ctx, "b2", []string{"l:ann", "l:bob"}, meter.Span{})
 	if err != nil || all["l:ann"] != (meterledger.Changes{}) || all["l:bob"] != (meterledger.Changes{}) {
 		t.Errorf("%+v, %v", all, err)

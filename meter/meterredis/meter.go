@@ -80,6 +80,9 @@ func (m *Meter) Due(now time.Time) meter.Span { return m.horizon.Due(m.calendar,
 // Day returns the day that an instant is counted on.
 func (m *Meter) Day(at time.Time) meter.Day { return m.calendar.Day(at) }
 
+// Month returns the month that an instant is counted in.
+func (m *Meter) Month(at time.Time) meter.Month { return m.calendar.Month(at) }
+
 // remembered is how long an event's record is kept from its done row on: longer than the event itself is accepted, so that a
 // second delivery finds it or is refused.
 func (m *Meter) remembered() time.Duration { return m.horizon.Retention + m.horizon.Tolerance + day }

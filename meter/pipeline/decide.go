@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -130,6 +131,8 @@ func (f *fate) take(ctx context.Context, w *Worker, family string, decided meter
 	var refusal *meter.Refusal
 	var stuck *meterredis.Stuck
 	switch {
+	case errors.Is(err, meter.MonthNotOpen) && w.over(ctx, f.event):
+		f.err = errMonthOver
 	case errors.As(err, &refusal) && refusal.Reason.Action() == meter.Reject && refusal.Reason != meter.UnknownLine:
 		f.refuse(refusal)
 	case errors.As(err, &stuck):
@@ -137,6 +140,15 @@ func (f *fate) take(ctx context.Context, w *Worker, family string, decided meter
 	default:
 		f.err = err
 	}
+}
+
+// errMonthOver is the error of an event whose month is not opened any more. If it has no row it never gets one.
+var errMonthOver = fmt.Errorf("its month is over: %w", meterredis.ErrUnchecked)
+
+// over reports whether an event is of a month before those that are due: it was accepted, and waited for longer than that.
+func (w *Worker) over(ctx context.Context, e meter.Event) bool {
+	now, err := w.Ledger.Now(ctx)
+	return err == nil && w.Meter.Month(e.At) < w.Meter.Due(now).First
 }
 
 // granting reports whether a grant of the line or its family is on its way to Redis: SQL has it, as of a line that was just
@@ -221,6 +233,8 @@ func (w *Worker) check(ctx context.Context, old []*fate, known map[string]meterl
 			f.done, f.err = true, nil
 		case there:
 			f.refuse(&meter.Refusal{Reason: meter.OtherContent, Field: "event_id", Detail: "this line's event of this id was another: give the event an id of its own"})
+		case errors.Is(f.err, errMonthOver):
+			f.refuse(&meter.Refusal{Reason: meter.TooOld, Field: "occurred_at", Detail: "its month ended while it waited, and is not opened any more: it was not counted, book it by hand"})
 		case w.Meter.Day(f.event.At) <= purged:
 			f.refuse(&meter.Refusal{Reason: meter.TooOld, Field: "occurred_at", Detail: "rows of its day were purged, and nobody knows whether it was counted: book it by hand"})
 		default:

@@ -43,3 +43,21 @@ func TestEventsWaitForGrants(t *testing.T) {
 		t.Errorf("with its grant: %+v", f)
 	}
 }
+
+// An event whose month is not due any more when it is decided is refused: the month is never opened again. One of a month to come waits.
+func TestEventOfAMonthThatIsOver(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, servicetest.Postgres(t).Database(t), 4)
+	w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory})
+	decide := func(days int) fate {
+		e := p.event(days + 1000)
+		e.At = e.At.AddDate(0, 0, days)
+		return w.decide(t.Context(), []delivery{{text: string(e.AppendJSON(nil))}})[0]
+	}
+	if f := decide(100); f.why != nil || f.err == nil {
+		t.Errorf("of a month to come: %+v", f)
+	}
+	if f := decide(-100); f.why == nil || f.why.Reason != meter.TooOld {
+		t.Errorf("of a month that is over: %+v, %v", f, f.why)
+	}
+}

@@ -70,13 +70,11 @@ func TestGrantIsNotMadeBesideHydration(t *testing.T) {
 	p.audit()
 }
 
-// hydrateAnew closes the gate and hydrates.
+// hydrateAnew hydrates what is complete and open.
 func (p *plant) hydrateAnew() error {
 	p.t.Helper()
 	h := p.hydration()
-	if err := h.gate(p.t.Context(), p.meter, false); err != nil {
-		return err
-	}
+	h.Renew = true
 	if _, err := Hydrate(p.t.Context(), h); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -78,7 +79,7 @@ func Hydrate(ctx context.Context, h Hydration) (done Hydrated, err error) {
 	if err := h.units(ctx, m, &done); err != nil {
 		return done, err
 	}
-	return done, h.gate(ctx, m, true)
+	return done, h.openGate(ctx, m, done.Generation)
 }
 
 // closeGate closes the gate in SQL, unless Redis is complete and open, or a restore is under way.
@@ -101,32 +102,33 @@ func (h Hydration) closeGate(ctx context.Context) error {
 			}
 		}
 	}
-	if !h.Renew && h.intact(ctx, policies) {
-		return ErrHydrated
+	if !h.Renew {
+		if intact, err := h.intact(ctx, policies); err != nil || intact {
+			return cmp.Or(err, ErrHydrated)
+		}
 	}
 	return h.putGate(ctx, policies.Global.Get(meter.Gate), "no")
 }
 
-// intact reports whether Redis decides events in the ledger's generation.
-func (h Hydration) intact(ctx context.Context, policies meterledger.Policies) bool {
+// intact reports whether Redis decides events in the ledger's generation, or was to be opened by a hydration that wrote all units, and did not come
+// to all buckets: those are opened.
+func (h Hydration) intact(ctx context.Context, policies meterledger.Policies) (bool, error) {
 	g, err := h.Ledger.Generation(ctx)
-	if err != nil || g == "" || policies.Global.Get(meter.Gate).Text() != gateText("yes") {
-		return false
+	if err != nil || g == "" || policies.Global.Get(meter.Gate).Text() != "open=yes" {
+		return false, err
 	}
 	m, err := h.open(ctx)
 	if err != nil {
-		return false
+		return false, nil //nolint:nilerr // it was lost, and is hydrated
 	}
 	defer m.Close()
-	return m.GateOpen(ctx) == nil && m.Generation() == g
+	if m.Generation() != g {
+		return false, nil
+	}
+	return true, m.PutPolicy(ctx, policies.Global.Get(meter.Gate))
 }
 
-func gateText(open string) string { return "open=" + open }
-
 func (h Hydration) putGate(ctx context.Context, seen meter.Policy, open string) error {
-	if seen.Version() > 0 && seen.Text() == gateText(open) {
-		return nil
-	}
 	_, err := h.Ledger.PutPolicy(ctx, "", meter.Gate, seen.Version(), []meter.Field{{Name: "open", Value: open}}, h.Who)
 	return err
 }
@@ -155,27 +157,36 @@ func (h Hydration) open(ctx context.Context) (*meterredis.Meter, error) {
 	return meterredis.Open(ctx, h.Redis, meterredis.Options{Calendar: h.Calendar, Horizon: h.Horizon}, h.Log)
 }
 
-// policies writes the global ones into every bucket, the gate's among them, which is closed. Those that were there count for
-// nothing, also where their versions are higher than those of SQL.
+// policies writes the global ones into every bucket, the gate's among them, which is closed: once more in SQL, because a hydration that this
+// one has overtaken may have opened it since. Those that were there count for nothing, also where their versions are higher than those of SQL.
 func (h Hydration) policies(ctx context.Context, m *meterredis.Meter) error {
 	policies, err := h.Ledger.Policies(ctx, nil)
+	if err == nil {
+		err = h.putGate(ctx, policies.Global.Get(meter.Gate), "no")
+	}
+	if err == nil {
+		policies, err = h.Ledger.Policies(ctx, nil)
+	}
 	if err != nil {
 		return err
 	}
 	return m.ReplacePolicies(ctx, policies.Global)
 }
 
-// gate opens or closes the gate, in SQL and then in every bucket.
-func (h Hydration) gate(ctx context.Context, m *meterredis.Meter, open bool) error {
+// openGate opens the gate, in SQL and then in every bucket, of the generation that was hydrated. A hydration that has begun another one writes
+// the gate again after that, so that its version is another one than was read here before.
+func (h Hydration) openGate(ctx context.Context, m *meterredis.Meter, g meter.Generation) error {
 	policies, err := h.Ledger.Policies(ctx, nil)
 	if err != nil {
 		return err
 	}
-	text := "no"
-	if open {
-		text = "yes"
+	switch believed, err := h.Ledger.Generation(ctx); {
+	case err != nil:
+		return err
+	case believed != g:
+		return fmt.Errorf("%w: another hydration or a restore has begun generation %q meanwhile: it opens the gate", meterledger.ErrConflict, believed)
 	}
-	if err := h.putGate(ctx, policies.Global.Get(meter.Gate), text); err != nil {
+	if err := h.putGate(ctx, policies.Global.Get(meter.Gate), "yes"); err != nil {
 		return err
 	}
 	if policies, err = h.Ledger.Policies(ctx, nil); err != nil {

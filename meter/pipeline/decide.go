@@ -37,6 +37,7 @@ func (w *Worker) decide(ctx context.Context, deliveries []delivery) []fate {
 		fates[i].event = e
 		lines = append(lines, e.Line)
 	}
+	w.Directory.In(w.Meter.Generation())
 	known, err := w.Directory.Lines(ctx, time.Now(), lines...)
 	if err != nil {
 		for i := range fates {

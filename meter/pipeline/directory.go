@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 )
 
@@ -18,6 +19,8 @@ type Directory struct {
 	lines map[string]listed
 	apps  map[string]bool
 	asked time.Time // for the apps
+	// generation is that of Redis in which lines were remembered.
+	generation meter.Generation
 }
 
 type listed struct {
@@ -36,6 +39,16 @@ const knownFor = 60
 // NewDirectory returns a directory that remembers for a time what is not there.
 func NewDirectory(ledger *meterledger.Ledger, keep time.Duration) *Directory {
 	return &Directory{ledger: ledger, keep: keep, lines: map[string]listed{}}
+}
+
+// In says which generation Redis is in: families of lines that were remembered in another one are forgotten. A script says where a line has moved
+// only as long as the mark is there that the move has left, and a hydration leaves none.
+func (d *Directory) In(g meter.Generation) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.generation != g {
+		d.generation, d.lines = g, map[string]listed{}
+	}
 }
 
 // Lines returns those lines that there are.

@@ -115,6 +115,7 @@ func (k *Keeper) confirm(ctx context.Context, believed meter.Generation, grants 
 			lines = append(lines, g.Line)
 		}
 	}
+	k.Directory.In(believed)
 	known, err := k.Directory.Lines(ctx, time.Now(), lines...)
 	if err == nil {
 		grants, err = k.waiting(ctx, grants)

@@ -3,9 +3,11 @@ package pipeline
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
 // A hydration that died when it had opened the gate in SQL, and in some buckets, is finished by the next one.
@@ -59,5 +61,33 @@ func TestTwoHydrations(t *testing.T) {
 	p.open()
 	defer p.work()()
 	p.use("line-0", "line-2")
+	p.audit()
+}
+
+// A worker that remembers where a line was before Redis was hydrated decides its events where it is.
+func TestLineMovedBeforeAHydration(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	p := newPlantOn(t, server.DSN(0), servicetest.Postgres(t).Database(t), 8)
+	directory := NewDirectory(p.ledger, time.Hour)
+	decide := func(n int) fate {
+		e := p.event(n)
+		e.Line = "line-0"
+		w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: directory})
+		fates := w.decide(ctx, []delivery{{text: string(e.AppendJSON(nil))}})
+		w.commit(ctx, fates)
+		return fates[0]
+	}
+	if f := decide(1); f.row == nil || f.row.Result.Family != "family-0" {
+		t.Fatalf("%+v", f)
+	}
+	p.must(p.mover().Move(ctx, "line-0", "family-1"))
+	bucket := meterredis.UnitBucket("line-0", "family-0") // as in an older dump
+	server.Do("SET", "version:"+bucket+":l:line-0", "1")
+	server.Do("HSET", "remaining_indiv_amount:"+bucket+":line-0:"+p.calendar.Month(time.Now()).String(), "amount", "20000", "qos", "5000")
+	p.must(p.hydrateAnew())
+	if f := decide(2); f.row == nil || f.row.Result.Family != "family-1" {
+		t.Errorf("%+v", f)
+	}
 	p.audit()
 }

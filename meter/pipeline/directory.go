@@ -42,13 +42,15 @@ func NewDirectory(ledger *meterledger.Ledger, keep time.Duration) *Directory {
 }
 
 // In says which generation Redis is in: families of lines that were remembered in another one are forgotten. A script says where a line has moved
-// only as long as the mark is there that the move has left, and a hydration leaves none.
+// only as long as the mark is there that the move has left, and a hydration leaves none. While it is not known, which is empty, they are kept.
+// Whoever asks for lines says it first.
 func (d *Directory) In(g meter.Generation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.generation != g {
-		d.generation, d.lines = g, map[string]listed{}
+	if g == "" || d.generation == g {
+		return
 	}
+	d.generation, d.lines = g, map[string]listed{}
 }
 
 // Lines returns those lines that there are.

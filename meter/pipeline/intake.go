@@ -44,6 +44,7 @@ func (in *Intake) Accept(ctx context.Context, now time.Time, events []meter.Even
 	for i, e := range events {
 		receipts[i].Event, lines[i] = e, e.Line
 	}
+	in.Directory.In(in.Meter.Generation())
 	known, err := in.Directory.Lines(ctx, now, lines...)
 	if err != nil {
 		return nil, err

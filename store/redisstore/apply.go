@@ -109,7 +109,7 @@ func (s *Store) load(ctx context.Context, t target, fresh *fresh) (found, error)
 		args = append(args, rueidis.BinaryString(fresh.packed), nominal)
 	}
 	if makes && fresh.bounded() {
-		args = append(args, s.bound(fresh.before), strconv.FormatInt(s.milliseconds(fresh.from+999), 10))
+		args = append(args, s.bound(fresh.before), s.bound(fresh.from))
 	}
 	message, err := s.scripts.load.Exec(ctx, s.client, t.keys, args).ToMessage()
 	switch {
@@ -212,12 +212,12 @@ func (s *Store) instant(ms int64) machine.Instant {
 	return machine.Instant(ms * 1000).Add(s.offset())
 }
 
-// bound is from when on something is not made any more, in milliseconds of the server's clock; empty for no bound.
-func (s *Store) bound(before machine.Instant) string {
-	if before.IsZero() {
+// bound is the first millisecond of the server's clock that is not before an instant; empty for no bound.
+func (s *Store) bound(i machine.Instant) string {
+	if i.IsZero() {
 		return ""
 	}
-	return strconv.FormatInt(s.milliseconds(before+999), 10)
+	return strconv.FormatInt(s.milliseconds(i+999), 10)
 }
 
 // milliseconds is the way back.

@@ -179,15 +179,7 @@ func (c *effectCall) bounds(b machine.Begin) string {
 	if b.CreateBefore.IsZero() && b.CreateFrom.IsZero() {
 		return ""
 	}
-	return c.bound(b.CreateBefore) + "," + c.bound(b.CreateFrom)
-}
-
-// bound writes a bound of a claim.
-func (c *effectCall) bound(i machine.Instant) string {
-	if i.IsZero() {
-		return ""
-	}
-	return strconv.FormatInt(c.store.milliseconds(i), 10)
+	return c.store.bound(b.CreateBefore) + "," + c.store.bound(b.CreateFrom)
 }
 
 // meet reads what is there instead of what the script was to find.

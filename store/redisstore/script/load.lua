@@ -2,7 +2,7 @@
 --
 -- KEYS  1 record   2 generation of its bucket
 -- ARGV  1 generation   2 (optional) the new record   3 its life in ms   4 (optional) from when on it is not made any more, empty for no bound
---       5 from when on it is made; in ms since 1970
+--       5 from when on it is made, empty for no bound; in ms since 1970
 -- Reply -3                                the bucket has another generation, or none
 --       expiry                            made; when it expires, in ms since 1970
 --       {false, now}                      absent, and nothing to make, or not now; in ms since 1970
@@ -20,7 +20,7 @@ if ARGV[2] and not ARGV[4] then
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if not ARGV[2] or ARGV[4] ~= '' and now >= tonumber(ARGV[4]) or now < tonumber(ARGV[5]) then
+if not ARGV[2] or ARGV[4] ~= '' and now >= tonumber(ARGV[4]) or ARGV[5] ~= '' and now < tonumber(ARGV[5]) then
 	return {false, now}
 end
 redis.call('SET', KEYS[1], ARGV[2], 'PXAT', string.format('%.0f', now + ARGV[3]))

@@ -3,6 +3,7 @@
 package servicetest
 
 import (
+	"fmt"
 	"net"
 	"strconv"
 	"testing"
@@ -59,16 +60,9 @@ func (c *RedisCluster) form() error {
 				return err
 			}
 		}
-		if i == 0 {
-			continue
-		}
-		host, port, err := net.SplitHostPort(node.Addr())
-		if err != nil {
-			return err
-		}
-		if _, err := c.nodes[0].try("CLUSTER", "MEET", host, port); err != nil {
-			return err
-		}
+	}
+	if err := await("servers that know each other", c.introduce); err != nil {
+		return err
 	}
 	for i, node := range c.nodes[clusterMasters:] {
 		id, err := c.nodes[i%clusterMasters].try("CLUSTER", "MYID")
@@ -84,6 +78,33 @@ func (c *RedisCluster) form() error {
 		}
 	}
 	return nil
+}
+
+// introduce makes the first server meet those that do not know all others yet, and reports whether there
+// are any. A meeting that a busy machine lets time out leaves no trace, so it is asked for again.
+func (c *RedisCluster) introduce() error {
+	var missing error
+	for i, node := range c.nodes {
+		known, err := node.knownNodes()
+		if err != nil {
+			return err
+		}
+		if known == len(c.nodes) {
+			continue
+		}
+		missing = fmt.Errorf("%s knows %d of %d servers", node.Addr(), known, len(c.nodes))
+		if i == 0 {
+			continue
+		}
+		host, port, err := net.SplitHostPort(node.Addr())
+		if err != nil {
+			return err
+		}
+		if _, err := c.nodes[0].ask("CLUSTER", "MEET", host, port); err != nil {
+			return err
+		}
+	}
+	return missing
 }
 
 // share returns the slots of the i-th master.

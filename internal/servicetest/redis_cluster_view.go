@@ -107,3 +107,18 @@ func (r *redis) says(state string) error {
 	}
 	return err
 }
+
+// knownNodes returns how many servers a server knows, itself included, of which it has heard.
+func (r *redis) knownNodes() (int, error) {
+	reply, err := r.ask("CLUSTER", "NODES")
+	if err != nil {
+		return 0, err
+	}
+	known := 0
+	for line := range strings.Lines(fmt.Sprint(reply)) {
+		if !strings.Contains(line, "handshake") {
+			known++
+		}
+	}
+	return known, nil
+}

@@ -5,6 +5,7 @@ package servicetest_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 )
@@ -57,7 +58,7 @@ func TestSentinelReplacesAMasterThatIsPaused(t *testing.T) {
 
 func TestSentinelFailsOverAndBack(t *testing.T) {
 	t.Parallel()
-	group := servicetest.NewSentinel(t, servicetest.SentinelOptions{Node: servicetest.RedisOptions{TLS: true, Persistence: servicetest.PersistNothing}})
+	group := servicetest.NewSentinel(t, servicetest.SentinelOptions{Patience: time.Minute, Node: servicetest.RedisOptions{TLS: true, Persistence: servicetest.PersistNothing}})
 	wantDSN(t, group.AdminDSN(), "rediss+sentinel://default:", group.Sentinels(), "/mymaster/0")
 	first := group.Master()
 	run := first.Info()["run_id"]

@@ -107,7 +107,7 @@ func bounded(w *form.Write) bool {
 	return w.Known == nil && (w.Since != 0 || w.Before != math.MaxInt64)
 }
 
-// writeAll writes records in one transaction and, unless there are bounds to be looked at, in one round trip.
+// writeAll writes records in one transaction and one round trip.
 func (s *Store) writeAll(ctx context.Context, c *conn, ws []*form.Write) error {
 	fresh, ended := divide(ws)
 	limits := slices.ContainsFunc(fresh, bounded)
@@ -120,24 +120,30 @@ func (s *Store) writeAll(ctx context.Context, c *conn, ws []*form.Write) error {
 	if len(fresh) > 0 {
 		statement = s.sql.beginMany.append(statement, newRows(fresh))
 	}
+	if limits {
+		statement = s.sql.within.append(statement, strictest(fresh)...)
+	}
 	if len(ended) > 0 {
 		statement = s.sql.appendEnds(statement, ended)
 	}
-	if open && !limits {
+	if open {
 		statement = s.sql.commit.append(statement)
 	}
 	result, err := c.exec(ctx, string(statement))
-	if err == nil && limits {
-		err = s.commitWithin(ctx, c, insertID(result, first), fresh)
-	}
 	if err != nil {
 		if open {
 			s.letGo(ctx, c)
+		}
+		if limits && number(err) == tooManyRows {
+			return errBounds
 		}
 		return err
 	}
 	if len(fresh) > 0 {
 		s.credit(fresh, insertID(result, first))
+		first++
+	}
+	if limits {
 		first++
 	}
 	if len(ended) > 0 {
@@ -185,20 +191,13 @@ func (q *queries) appendEnds(to []byte, ended []*form.Write) []byte {
 		digest, first, list(func(e *form.Write, w *writing) { w.bytes(e.Known.Packed) }))
 }
 
-// commitWithin commits if all new records are within their bounds, now that their keys are locked.
-func (s *Store) commitWithin(ctx context.Context, c *conn, made machine.Instant, fresh []*form.Write) error {
-	var now int64
-	if err := c.readOne(ctx, s.sql.now.with(), &now); err != nil {
-		return errors.Join(errNotSent, err)
+// strictest returns the bounds that all new records are within if the first one to end and the last one to begin are.
+func strictest(fresh []*form.Write) []any {
+	before, since := fresh[0].Before, fresh[0].Since
+	for _, w := range fresh[1:] {
+		before, since = min(before, w.Before), max(since, w.Since)
 	}
-	s.saw(machine.Instant(now))
-	for _, w := range fresh {
-		if machine.Instant(now) >= w.Before || made < w.Since {
-			return errBounds
-		}
-	}
-	_, err := c.exec(ctx, s.sql.commit.with())
-	return err
+	return []any{before, since}
 }
 
 // credit notes that writes were done.
@@ -251,7 +250,8 @@ func (s *Store) unobstructed(ctx context.Context, ws []*form.Write) []*form.Writ
 			s.held.put(w.Digest)
 			return true
 		}
-		return bounded(w) && int64(w.Before) <= s.seen.Load()
+		now := machine.Instant(s.seen.Load()) // which obstacles has read
+		return now >= w.Before || now < w.Since
 	})
 }
 
@@ -265,6 +265,11 @@ func (s *Store) obstacles(ctx context.Context, ws []*form.Write) (there map[mach
 	}
 	_, ended := divide(ws)
 	err = s.on(ctx, func(c *conn) error {
+		var now int64
+		if err := c.readOne(ctx, s.sql.now.with(), &now); err != nil {
+			return err
+		}
+		s.saw(machine.Instant(now))
 		err := c.query(ctx, s.sql.dirty.with()+s.sql.present.with(digests(keys)), nil, func(_ int, columns []driver.Value) error {
 			digest, err := readDigest(columns[0])
 			there[digest] = readBytes(columns[1])

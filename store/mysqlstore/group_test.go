@@ -15,6 +15,8 @@ import (
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
+	"github.com/reprise-dev/reprise/store/internal/gather"
 )
 
 // One key many times in a group: one gets it.
@@ -220,6 +222,42 @@ func TestALostReplyThatIsOvertaken(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	want(t, s, machine.InProgress, begin.Claim)
+}
+
+// A claim whose bounds keep it from making a record is left alone, and so is nothing else of its group. One that goes by itself is looked at
+// in the same way.
+func TestAGroupLeavesOutWhoIsOutOfBounds(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open(Options{})
+	now := want(t, s, machine.NotFound, machine.Inspect{Scope: newBegin().Scope}).At
+	bounds := []struct{ from, before machine.Instant }{
+		{0, now}, {0, 0}, {now.Add(time.Hour), 0}, {now, now.Add(time.Hour)},
+	}
+	write := func(i int) *form.Write {
+		c := newBegin().Claim
+		c.CreateFrom, c.CreateBefore = bounds[i].from, bounds[i].before
+		return form.NewRecord(c, c)
+	}
+	for _, together := range []bool{true, false} {
+		var jobs []*gather.Job[form.Write]
+		for i := range bounds {
+			jobs = append(jobs, &gather.Job[form.Write]{Work: write(i)})
+			if !together {
+				s.commit(t.Context(), jobs[i:])
+			}
+		}
+		if together {
+			s.commit(t.Context(), jobs)
+		}
+		for i, j := range jobs {
+			w := j.Work
+			reply := want(t, s, map[bool]machine.Outcome{false: machine.NotFound, true: machine.Found}[i%2 == 1], machine.Inspect{Scope: w.Next.Scope})
+			if w.Written != (i%2 == 1) || w.Doubt != nil || j.Err != nil || w.Written && (w.At < now || w.At > reply.At) {
+				t.Errorf("together %v, bounds %d: written %v at %v, doubt %v, %v", together, i, w.Written, w.At, w.Doubt, j.Err)
+			}
+		}
+	}
 }
 
 // Because a caller that is told "there is no record, and none may be made any more" goes on to another

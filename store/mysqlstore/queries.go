@@ -31,12 +31,12 @@ type queries struct {
 	// These are prepared.
 	begin, end, look string
 	// Reading and writing records.
-	groupTime, beginMany, endMany       text
-	start, commit, rollback             text
-	lookMany, dirty, underWay, stands   text
-	present, free, patient, hasty       text
-	hold, holdAbsent, write, deleteText text
-	now, before                         text
+	groupTime, beginMany, endMany, within text
+	start, commit, rollback               text
+	lookMany, dirty, underWay, stands     text
+	present, free, patient, hasty         text
+	hold, holdAbsent, write, deleteText   text
+	now, before                           text
 	// Bulk.
 	snapshot, list, listUnfinished, answers, due, importMany text
 	// Secrets.
@@ -50,7 +50,7 @@ type queries struct {
 func newQueries(c clock) (*queries, error) {
 	q := &queries{}
 	for name, statement := range map[string]*text{
-		"group_time": &q.groupTime, "begin_many": &q.beginMany, "end_many": &q.endMany,
+		"group_time": &q.groupTime, "begin_many": &q.beginMany, "end_many": &q.endMany, "within": &q.within,
 		"start": &q.start, "commit": &q.commit, "rollback": &q.rollback,
 		"look_many": &q.lookMany, "dirty": &q.dirty, "under_way": &q.underWay, "stands": &q.stands, "present": &q.present, "free": &q.free, "patient": &q.patient, "hasty": &q.hasty,
 		"hold": &q.hold, "hold_absent": &q.holdAbsent, "write": &q.write, "delete": &q.deleteText,

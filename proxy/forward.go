@@ -85,9 +85,7 @@ func (u *upstream) plain() http.Handler {
 		if safe(r.Method) {
 			harmless.ServeHTTP(w, r)
 		} else {
-			// Upstreams may answer before the request has ended. HTTP/2 can do that by itself.
-			_ = http.NewResponseController(w).EnableFullDuplex()
-			once.ServeHTTP(w, r)
+			once.ServeHTTP(newDuplex(w, r))
 		}
 	})
 }

@@ -1,0 +1,52 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+)
+
+// duplex is for requests whose answer may begin before their end, as upstreams' answers do. HTTP/2 can do that by itself. On HTTP/1
+// net/http would read the rest of the body before the answer leaves. Told not to, it reads what is left after the handler, and then stumbles
+// over its own look-out for the end of the connection. So the answer that comes before the body's end says that it is the connection's last.
+type duplex struct {
+	http.ResponseWriter
+	body *watched
+}
+
+// newDuplex returns the writer of the answer to r, and r with a body that is watched.
+func newDuplex(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
+	if r.ProtoMajor != 1 || r.Body == nil || r.Body == http.NoBody {
+		return w, r
+	}
+	passed, body := *r, &watched{ReadCloser: r.Body}
+	passed.Body = body
+	return duplex{w, body}, &passed
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (d duplex) WriteHeader(status int) {
+	if status >= 200 && !d.body.ended.Load() {
+		_ = http.NewResponseController(d.ResponseWriter).EnableFullDuplex()
+		d.Header().Set("Connection", "close")
+	}
+	d.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for [http.ResponseController].
+func (d duplex) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+
+// watched is a body that knows whether it was read to its end.
+type watched struct {
+	io.ReadCloser
+	ended atomic.Bool
+}
+
+// Read implements [io.Reader].
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.ended.Store(true)
+	}
+	return n, err
+}

@@ -64,26 +64,33 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 }
 
 // startUnlessStopped starts the service. A signal to stop ends that, also where a store does not answer; there is no service
-// then. One that had started all the same is stopped in order, which is no error.
-func startUnlessStopped(ctx context.Context, c *config.Config, flags *configFlags, log *slog.Logger, signals <-chan os.Signal) (s *service, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+// then. One that had started all the same is stopped in order, which is no error. After a signal to reload what was read for the start
+// is old.
+func startUnlessStopped(life context.Context, c *config.Config, flags *configFlags, log *slog.Logger, signals <-chan os.Signal) (s *service, err error) {
+	ctx, cancel := context.WithCancelCause(life)
 	defer cancel(nil)
 	started := make(chan struct{})
 	go func() {
 		defer close(started)
 		s, err = startService(ctx, c, flags, log)
 	}()
+	old := false
 	for {
 		select {
 		case <-started:
 			if err == nil && ctx.Err() != nil {
 				return nil, s.stop("a signal while it started", signals)
 			}
+			if err == nil && old {
+				s.reload(life)
+			}
 			return s, err
 		case sig := <-signals:
-			if sig != syscall.SIGHUP { // there is nothing to reload yet
-				cancel(fmt.Errorf("stopped by %v before it had started", sig))
+			if sig == syscall.SIGHUP {
+				old = true // there is nothing yet that could be reloaded
+				continue
 			}
+			cancel(fmt.Errorf("stopped by %v before it had started", sig))
 		}
 	}
 }

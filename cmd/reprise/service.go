@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
@@ -190,7 +191,7 @@ func (s *service) sendLast() error {
 // errDrained is why requests are cut off.
 var errDrained = errors.New("drain-timeout is over")
 
-// stop lets no more requests in, waits for those that run, and closes the store. Another signal, or the
+// stop lets no more requests in, waits for those that run, and closes the store. Another signal to stop, or the
 // drain time-out, cuts them off: they are recorded as unknown.
 func (s *service) stop(why string, signals <-chan os.Signal) error {
 	s.draining.Store(true)
@@ -199,13 +200,7 @@ func (s *service) stop(why string, signals <-chan os.Signal) error {
 	defer cancel()
 	stopped := make(chan struct{})
 	defer close(stopped)
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-stopped:
-		}
-	}()
+	go s.hurry(signals, cancel, stopped)
 	_ = s.server.Shutdown(ctx) // when its time is over, the proxy says what was cut off
 	err := errors.Join(s.proxy.Close(ctx), s.sendLast(), s.server.Close())
 	s.end()
@@ -215,4 +210,21 @@ func (s *service) stop(why string, signals <-chan os.Signal) error {
 		s.log.Info("stopped: every request was answered and recorded")
 	}
 	return err
+}
+
+// hurry cuts off what runs when another signal says to stop. One to reload says nothing of that: whoever renews a certificate sends it to
+// every process.
+func (s *service) hurry(signals <-chan os.Signal, cut func(), stopped <-chan struct{}) {
+	for {
+		select {
+		case sig := <-signals:
+			if sig != syscall.SIGHUP {
+				cut()
+				return
+			}
+			s.log.Warn("not reloaded: the proxy is stopping")
+		case <-stopped:
+			return
+		}
+	}
 }

@@ -14,9 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/restore"
-	"github.com/reprise-dev/reprise/store"
 )
 
 // Restores answers below /v1/restores. Make one with [NewRestores].
@@ -30,24 +28,14 @@ type Restores struct {
 	mu      sync.Mutex
 	working bool // this process works
 	asked   bool // it was asked to since it looked last
+	ended   sync.WaitGroup
 }
 
-// NewRestores returns the API of a plan. What it begins it works on until life ends; the sessions stay the caller's.
+// NewRestores returns the API of a plan. What it begins it works on until life ends; the sessions stay the caller's, who waits before they
+// are closed: [Restores.Wait].
 func NewRestores(life context.Context, sessions *restore.Sessions, runner *restore.Runner, plan string, log *slog.Logger) *Restores {
 	return &Restores{sessions: sessions, runner: runner, plan: plan, log: log, life: life}
 }
-
-// Types of problems, without the prefix of package httpguard.
-const (
-	ProblemRequestMalformed = "request-malformed"
-	ProblemNotFound         = "not-found"
-	ProblemMethodNotAllowed = "method-not-allowed" // the path has others
-	ProblemCrossOrigin      = "cross-origin"       // a page of another origin
-	ProblemRestoreRunning   = "restore-running"    // another process manages one
-	ProblemRestoreComplete  = "restore-complete"   // nothing is known to be lost since
-	ProblemRestoreRefused   = "restore-refused"    // another configuration, or a time that cannot be
-	ProblemRestoreOver      = "restore-over"       // the session is over
-)
 
 // maxBody is how large a request may be.
 const maxBody = 64 << 10
@@ -121,18 +109,27 @@ func (a *Restores) work() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = true
-	if a.working {
+	if a.working || a.life.Err() != nil {
 		return
 	}
 	a.working = true
-	go func() {
+	a.ended.Go(func() {
 		for a.again() {
 			session, err := a.runner.Work(a.life)
 			if err != nil && a.life.Err() == nil && !errors.Is(err, restore.ErrOver) { // one that is over was asked for when it was not
 				a.log.Error("reprise: a restore does not go on", "session", session.ID, "error", err)
 			}
 		}
-	}()
+	})
+}
+
+// Wait returns when nothing is worked on any more. It is called after life has ended: what this process had of a restore it gives back first,
+// so that whoever goes on need not wait until its leases end.
+func (a *Restores) Wait() {
+	a.mu.Lock() // whoever was about to begin has begun
+	begun := &a.ended
+	a.mu.Unlock()
+	begun.Wait()
 }
 
 // again reports whether somebody has asked for work since the last time. If not, whoever asks next begins it.
@@ -232,68 +229,4 @@ func (a *Restores) findings(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-}
-
-// refuse answers an error of package restore.
-func (a *Restores) refuse(w http.ResponseWriter, err error) {
-	for _, known := range []struct {
-		err    error
-		status int
-		kind   string
-	}{
-		{restore.ErrRunning, http.StatusConflict, ProblemRestoreRunning},
-		{restore.ErrComplete, http.StatusConflict, ProblemRestoreComplete},
-		{restore.ErrOtherPlan, http.StatusConflict, ProblemRestoreRefused},
-		{restore.ErrFailureTime, http.StatusUnprocessableEntity, ProblemRestoreRefused},
-		{restore.ErrRequest, http.StatusBadRequest, ProblemRequestMalformed},
-		{restore.ErrOtherSystem, http.StatusConflict, ProblemRestoreRefused},
-		{restore.ErrRefused, http.StatusConflict, ProblemRestoreRefused},
-		{restore.ErrNone, http.StatusNotFound, ProblemNotFound},
-		{restore.ErrOver, http.StatusConflict, ProblemRestoreOver},
-	} {
-		if errors.Is(err, known.err) {
-			fail(w, known.status, known.kind, err.Error())
-			return
-		}
-	}
-	a.log.Warn("reprise: restores cannot be asked", "error", err)
-	status := http.StatusInternalServerError
-	if errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
-		status = http.StatusServiceUnavailable
-		w.Header().Set("Retry-After", "1")
-	}
-	fail(w, status, httpguard.ProblemStoreUnavailable, "A database cannot be asked: ask again.")
-}
-
-// title returns that of a problem of this package.
-func title(kind string) string {
-	switch kind {
-	case ProblemRequestMalformed:
-		return "The request makes no sense"
-	case ProblemNotFound:
-		return "Not found"
-	case ProblemMethodNotAllowed:
-		return "The path has other methods"
-	case ProblemCrossOrigin:
-		return "From another origin"
-	case ProblemRestoreRunning:
-		return "A restore is running"
-	case ProblemRestoreComplete:
-		return "Already complete, nothing done"
-	case ProblemRestoreRefused:
-		return "The restore is refused"
-	case ProblemRestoreOver:
-		return "The restore is over"
-	}
-	return ""
-}
-
-func fail(w http.ResponseWriter, status int, kind, detail string) {
-	httpguard.WriteProblem(w, httpguard.Problem{Type: kind, Status: status, Title: title(kind), Detail: detail})
-}
-
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // if the client is gone, nobody is there to be told
 }

@@ -76,6 +76,8 @@ func (p plan) Undo(context.Context, restore.Finding, []byte, restore.Fence) (res
 type client struct {
 	*testing.T
 	url, origin string
+	sessions    *restore.Sessions
+	end, wait   func() // of the process's life, and for what it works on
 }
 
 // serve serves the restores of a plan that calls applying whenever it applies something.
@@ -93,13 +95,14 @@ func serve(t *testing.T, applying func()) *client {
 	p := plan{make(chan string, 1), applying}
 	p.generation <- ""
 	runner := restore.New(sessions, p, restore.Options{Poll: 10 * time.Millisecond})
-	server := httptest.NewServer(api.NewRestores(life, sessions, runner, "toy", slog.New(slog.NewTextHandler(t.Output(), nil))).Handler())
+	restores := api.NewRestores(life, sessions, runner, "toy", slog.New(slog.NewTextHandler(t.Output(), nil)))
+	server := httptest.NewServer(restores.Handler())
 	t.Cleanup(func() {
 		end()
 		server.Close()
 		_ = sessions.Close() // what works on a session may still use it, and then fails
 	})
-	return &client{T: t, url: server.URL}
+	return &client{T: t, url: server.URL, sessions: sessions, end: end, wait: restores.Wait}
 }
 
 // ask wants an answer with a status, that contains a text, and returns it.
@@ -193,4 +196,25 @@ func TestBegunWhileTheLastOneEnds(t *testing.T) {
 	close(goOn)
 	c.ends(second)
 	c.ask("GET", first, "", 200, `"state":"cancelled"`)
+}
+
+// A process that is stopped gives a restore back, so that the next need not wait for its lease to end.
+func TestStoppedGivesBack(t *testing.T) {
+	t.Parallel()
+	applying, goOn := make(chan struct{}, 8), make(chan struct{})
+	c := serve(t, func() {
+		applying <- struct{}{}
+		<-goOn
+	})
+	c.begin()
+	<-applying
+	if v, err := c.sessions.Last(t.Context(), "toy"); err != nil || !v.Led {
+		t.Fatalf("while it is worked on: %+v, %v", v, err)
+	}
+	c.end()
+	close(goOn)
+	c.wait()
+	if v, err := c.sessions.Last(t.Context(), "toy"); err != nil || v.Led || v.State.Over() {
+		t.Errorf("after the process has stopped: %+v, %v", v, err)
+	}
 }

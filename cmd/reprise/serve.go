@@ -45,7 +45,10 @@ func newServeCommand(p process) *cobra.Command {
 		plan := at.newPlan(r)
 		defer plan.Close()
 		restores := api.NewRestores(ctx, at.sessions, at.runner(plan, processName(), 2), planName, at.log)
-		return serveUntil(ctx, listener, onlyLoopbackNames(restores.Handler()), at)
+		err = serveUntil(ctx, listener, onlyLoopbackNames(restores.Handler()), at)
+		stop()
+		restores.Wait()
+		return err
 	})
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptrace"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,10 +124,16 @@ func (u *upstream) proxy(transport http.RoundTripper) *httputil.ReverseProxy {
 	}
 }
 
-// usable refuses an answer that cannot be passed on.
+// usable refuses an answer that cannot be passed on. The reverse proxy closes what it came on.
 func usable(r *http.Response) error {
 	if r.StatusCode < 100 {
 		return fmt.Errorf("the upstream's status %03d is none", r.StatusCode)
+	}
+	if r.StatusCode == http.StatusSwitchingProtocols {
+		asked, is := r.Request.Header.Get("Upgrade"), r.Header.Get("Upgrade")
+		if asked == "" || !strings.EqualFold(asked, is) {
+			return fmt.Errorf("the upstream switches to protocol %q, and was asked for %q", is, asked)
+		}
 	}
 	return nil
 }

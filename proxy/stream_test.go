@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/store/memstore"
@@ -157,6 +158,31 @@ func TestUpgrade(t *testing.T) {
 	io.WriteString(c, "hello\n")
 	if line, err := reader.ReadString('\n'); line != "HELLO\n" {
 		t.Fatalf("got %q, %v", line, err)
+	}
+}
+
+// An upstream that switches protocols though nobody asked has not answered, and its connection is not kept open.
+func TestUpgradeUnasked(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]string{"named": "Connection: Upgrade\r\nUpgrade: websocket\r\n", "nameless": ""} {
+		for method, key := range map[string]string{http.MethodPost: freshKey(), http.MethodPut: "", http.MethodGet: ""} {
+			t.Run(name+" "+method, func(t *testing.T) {
+				t.Parallel()
+				up := newRawServer(t, func(c net.Conn, _ int, _ *http.Request) bool {
+					_, err := io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n"+header+"\r\n")
+					return err == nil
+				})
+				f := newFront(t, memstore.New(nil), guarding(t, up.url()))
+				if g := f.send(f.request(t, method, "/", key, "")); g.status != 504 || g.problem() != httpguard.ProblemUpstreamNoAnswer {
+					t.Errorf("got %+v", g)
+				}
+				select {
+				case <-up.gone:
+				case <-time.After(time.Minute):
+					t.Error("the connection is still open")
+				}
+			})
+		}
 	}
 }
 

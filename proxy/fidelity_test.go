@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/store/faultstore"
 	"github.com/reprise-dev/reprise/store/memstore"
 )
 
@@ -176,5 +177,20 @@ func TestNothingInformationalForOldClients(t *testing.T) {
 		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || line != "HTTP/1.0 200 OK\r\n" {
 			t.Errorf("%q, %v", line, err)
 		}
+	}
+}
+
+// Who lets a request pass because the store cannot be asked says so, also where nothing could be sent: of earlier tries nobody knows then.
+func TestFailedOpenAndUnreachable(t *testing.T) {
+	t.Parallel()
+	nobody := newRawServer(t, nil)
+	nobody.listener.Close()
+	at := route(t, "/")
+	at.Options.FailOpen = true
+	s := faultstore.New(memstore.New(nil), faultstore.None)
+	f := newFront(t, s, guarding(t, nobody.url(), at))
+	s.SetPlan(faultstore.From(1, faultstore.Refused()))
+	if g := f.post(t, "/orders", freshKey(), "x"); g.problem() != httpguard.ProblemUpstreamUnreachable || g.header.Get(httpguard.HeaderRecorded) != "false" {
+		t.Errorf("got %+v", g)
 	}
 }

@@ -73,6 +73,8 @@ func TestAnswers(t *testing.T) {
 		{name: "perhaps done, then a gate closed", answers: []answer{breaks, says(401)}, err: retryclient.ErrUnknown, tries: 2},
 		{name: "perhaps done, then the store is gone", answers: []answer{says(504), objects(503, "store-lost")}, err: retryclient.ErrUnknown, tries: 8},
 		{name: "proved not done", answers: []answer{breaks, objects(502, "upstream-unreachable")}, status: 502, tries: 8},
+		{name: "perhaps done, then run without a record and not sent", answers: []answer{breaks, objects(502, "upstream-unreachable", "Reprise-Recorded", "false")}, err: retryclient.ErrUnknown, tries: 8},
+		{name: "run without a record and never sent", answers: []answer{objects(502, "upstream-unreachable", "Reprise-Recorded", "false")}, status: 502, tries: 8},
 		{name: "no answer from upstream, then unknown", answers: []answer{objects(504, "upstream-no-answer"), unknown}, err: retryclient.ErrUnknown, tries: 2},
 		{name: "broken throughout", answers: []answer{breaks}, err: errBroken, tries: 8},
 	} {

@@ -46,6 +46,10 @@ func judge(response *http.Response, p problem, retry []int, doubtful bool) verdi
 	case problemIncompatible:
 		return verdict{refused: ErrIncompatible}
 	case problemUnreachable:
+		if response.Header.Get("Reprise-Recorded") == "false" {
+			// It could not ask its store and runs requests all the same: that it sent nothing on is about this try.
+			return verdict{again: true, effect: unsaid}
+		}
 		// The server had the key, sent nothing on, and keeps the key free: whatever was tried before under
 		// this key had no effect either, or the key would not have been given out again.
 		return verdict{again: true, effect: settled}

@@ -15,6 +15,9 @@ type contextKey struct{}
 // asking again about a call that is unknown, and for a caller that keeps its keys itself, for example in
 // the row that it is about to act on. One key is one call: do not make two different requests under it.
 //
+// What an error says was sent or not is about this call. Where an earlier one with the key is unknown, it stays so until there is an answer, or
+// an error of the package that says what happened.
+//
 // A key has 1 to 255 characters from '!' to '~', without '"' and ','.
 func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, contextKey{}, key)

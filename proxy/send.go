@@ -41,6 +41,11 @@ type sender struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (s *sender) RoundTrip(request *http.Request) (*http.Response, error) {
+	if s.life.Err() != nil { // who comes after that was held up before, and is not sent first and cut off then
+		err := &sendError{cause: context.Cause(s.life)}
+		s.observe(false, err)
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(request.Context())
 	uncut := context.AfterFunc(s.life, func() { cancel(context.Cause(s.life)) })
 	limit := &limit{length: s.timeout, cancel: cancel}

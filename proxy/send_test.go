@@ -226,6 +226,29 @@ func TestCancelledWhileTheUpstreamWorks(t *testing.T) {
 	}
 }
 
+// What comes when all that is being sent has been cut off, because it was held up before, is not sent.
+func TestNotSentAfterTheCut(t *testing.T) {
+	t.Parallel()
+	up := newRawServer(t, func(c net.Conn, _ int, _ *http.Request) bool { return answer(c, "made") })
+	s := newTestSender(t, up.url(), 0)
+	if _, err := do(s, post(t, up.url(), "x")); err != nil { // a connection waits from now on
+		t.Fatal(err)
+	}
+	life, cut := context.WithCancelCause(t.Context())
+	cut(errStopping)
+	s.life = life
+	for range 100 { // they were sent, or not, as it happened
+		_, err := do(s, post(t, up.url(), "x"))
+		wantSent(t, err, false)
+		if !errors.Is(err, errStopping) {
+			t.Fatalf("error is %v, want its cause", err)
+		}
+	}
+	if n := up.requests.Load(); n != 1 {
+		t.Errorf("%d requests arrived, want the one before", n)
+	}
+}
+
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(http.NotFoundHandler())

@@ -26,8 +26,12 @@ type adminPort struct {
 	server   *http.Server
 }
 
-// probeTimeout bounds the question whether the store answers.
-const probeTimeout = 2 * time.Second
+// These bound the question whether the store answers. Whoever asks whether the process is ready, and does not mind the store, must have the
+// answer before it gives up: Kubernetes does after a second, and a store that hangs would take every process away.
+const (
+	probeTimeout = 2 * time.Second
+	asideTimeout = 500 * time.Millisecond
+)
 
 // newAdminPort listens at the address. Without one there is no port, and metrics go nowhere.
 func newAdminPort(address string, s *service) (*adminPort, error) {
@@ -76,7 +80,7 @@ func (a *adminPort) watchStore() error {
 		metric.WithDescription("1 while the store answers, else 0."),
 		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
 			var reachable int64
-			if a.service.askStore(ctx) == nil {
+			if a.service.askStore(ctx, probeTimeout) == nil {
 				reachable = 1
 			}
 			o.Observe(reachable)
@@ -127,13 +131,13 @@ func (a *adminPort) ready(w http.ResponseWriter, r *http.Request) {
 		say(w, http.StatusServiceUnavailable, "stopping")
 		return
 	}
-	if a.service.askStore(r.Context()) == nil {
+	status, within := http.StatusOK, asideTimeout
+	if r.URL.Query().Get("store") == "required" {
+		status, within = http.StatusServiceUnavailable, probeTimeout
+	}
+	if a.service.askStore(r.Context(), within) == nil {
 		say(w, http.StatusOK, "ok")
 		return
-	}
-	status := http.StatusOK
-	if r.URL.Query().Get("store") == "required" {
-		status = http.StatusServiceUnavailable
 	}
 	say(w, status, "the store does not answer: requests without a key pass, and those with one are answered as store-down says")
 }
@@ -146,8 +150,8 @@ func say(w http.ResponseWriter, status int, text string) {
 }
 
 // askStore asks the store for something small.
-func (s *service) askStore(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+func (s *service) askStore(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	_, err := knownSecrets(ctx, s.opened)
 	return err

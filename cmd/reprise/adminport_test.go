@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/memstore"
 )
 
@@ -53,6 +57,30 @@ func TestReadyWithoutStore(t *testing.T) {
 		if answer.Code != want || !strings.Contains(answer.Body.String(), "the store does not answer") {
 			t.Errorf("%q: %d %s, want %d", query, answer.Code, answer.Body, want)
 		}
+	}
+}
+
+// hanging is a store that answers nothing, and notes how long it was waited for at most.
+type hanging struct {
+	*memstore.Store
+	patience time.Duration
+}
+
+func (h *hanging) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {
+	deadline, _ := ctx.Deadline()
+	h.patience = time.Until(deadline)
+	return nil, 0, store.ErrUnavailable
+}
+
+// Where a store that hangs does not matter, the answer comes before those who ask give up, which is after a second by default.
+func TestReadyWhileTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	s := &hanging{Store: memstore.New(nil)}
+	port := &adminPort{service: &service{opened: &openedStore{Store: s}}}
+	answer := httptest.NewRecorder()
+	port.ready(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
+	if answer.Code != 200 || s.patience <= 0 || s.patience >= time.Second {
+		t.Errorf("%d %s, after up to %v", answer.Code, answer.Body, s.patience)
 	}
 }
 

@@ -169,7 +169,8 @@ func (s *service) serve(listener net.Listener) {
 			s.failed <- err
 		}
 	})
-	s.work.Go(func() { s.proxy.Purge(s.life, s.config.PurgeInterval) })
+	every := s.config.PurgeInterval // now: a reload replaces the configuration
+	s.work.Go(func() { s.proxy.Purge(s.life, every) })
 	s.admin.serve()
 	s.log.Info("listening", "address", listener.Addr().String(), "upstream", s.config.Upstream.String(), "store", s.opened.place.String(),
 		"routes", len(s.config.Routes), "admin", s.admin.address(), "version", version())

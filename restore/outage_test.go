@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -26,6 +27,39 @@ func TestTheSQLServerDies(t *testing.T) {
 		s := servicetest.NewMariaDB(t, servicetest.MariaDBOptions{})
 		testOutage(t, server{s.Database, s.Exec, "", "", 1}, func() { s.Kill(); s.Restart() })
 	})
+}
+
+// A process that was asked to work while the SQL server is away works when it is back.
+func TestWorkBeginsWithoutTheSQLServer(t *testing.T) {
+	t.Parallel()
+	s := servicetest.NewPostgres(t, servicetest.PostgresOptions{})
+	w := newWorld(t, server{s.Database, s.Exec, "reprise.", "", 0})
+	p, o := newToy("toy", 12, 4), options("one")
+	waits := make(chan struct{})
+	var once sync.Once
+	o.Log = slog.New(slog.NewTextHandler(writing(func() { once.Do(func() { close(waits) }) }), nil))
+	r := New(w.sessions(), p, o)
+	v := w.start(r)
+	s.Kill()
+	ended := in(t.Context(), func(ctx context.Context) error { _, err := r.Work(ctx); return err })
+	select {
+	case <-waits:
+	case err := <-ended:
+		t.Fatalf("it has ended: %v", err)
+	}
+	s.Restart()
+	w.must(<-ended)
+	v, err := w.sessions().Session(t.Context(), v.ID)
+	w.must(err)
+	w.restored(p, v)
+}
+
+// writing is a writer that only says that there was something to write.
+type writing func()
+
+func (f writing) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
 }
 
 // What a step waits for is said until it goes on, and not until it ends: a phase may take hours.

@@ -109,6 +109,11 @@ func (r *Runner) Start(ctx context.Context, request Request) (v Session, resumed
 // says.
 func (r *Runner) Work(ctx context.Context) (Session, error) {
 	v, err := r.live(ctx)
+	for passing(err) && ctx.Err() == nil {
+		r.options.Log.Warn("the restore waits", "error", err)
+		r.wait(ctx, r.options.Poll)
+		v, err = r.live(ctx)
+	}
 	if err != nil {
 		return v, err
 	}

@@ -3,8 +3,10 @@ package meterhttp
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/meter"
@@ -34,6 +36,17 @@ func TestProblems(t *testing.T) {
 		fail(w, p)
 		if said := w.Header().Get(httpguard.HeaderNoEffect); said != "true" {
 			t.Errorf("%s: a guard in front is told %q, and would not let it be sent again", problem, said)
+		}
+	}
+}
+
+// Where the databases do not matter, the answer comes before those who ask give up, which is after a second by default.
+func TestMinding(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]int{"": 200, "?store=required": 503} {
+		status, within := minding(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz"+query, nil))
+		if status != want || want == 200 && within >= time.Second {
+			t.Errorf("%q: %d, after up to %v", query, status, within)
 		}
 	}
 }

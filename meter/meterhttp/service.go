@@ -148,24 +148,34 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 		say(w, http.StatusServiceUnavailable, "stopping")
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), probeTimeout)
+	status, within := minding(r)
+	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	err := s.Ledger.Ping(ctx)
 	if err == nil {
 		err = s.Meter.GateOpen(ctx)
 	}
-	switch {
-	case err == nil:
-		say(w, http.StatusOK, "ok")
-	case r.URL.Query().Get("store") == "required":
-		say(w, http.StatusServiceUnavailable, "nothing is decided: "+err.Error())
-	default:
-		say(w, http.StatusOK, "nothing is decided: "+err.Error())
+	if err != nil {
+		say(w, status, "nothing is decided: "+err.Error())
+		return
 	}
+	say(w, http.StatusOK, "ok")
 }
 
-// probeTimeout bounds the question whether the databases answer.
-const probeTimeout = 2 * time.Second
+// minding returns what is answered where the databases do not answer, and how long they have for it.
+func minding(r *http.Request) (status int, within time.Duration) {
+	if r.URL.Query().Get("store") == "required" {
+		return http.StatusServiceUnavailable, probeTimeout
+	}
+	return http.StatusOK, asideTimeout
+}
+
+// These bound the question whether the databases answer. Where that is only mentioned, the answer must come before those who ask give up,
+// which is after a second by default in Kubernetes.
+const (
+	probeTimeout = 2 * time.Second
+	asideTimeout = 500 * time.Millisecond
+)
 
 func (s *Service) metrics(w http.ResponseWriter, r *http.Request) {
 	if s.Metrics == nil {

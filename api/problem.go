@@ -50,7 +50,11 @@ func (a *Restores) refuse(w http.ResponseWriter, err error) {
 		status = http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", "1")
 	}
-	fail(w, status, httpguard.ProblemStoreUnavailable, "A database cannot be asked: ask again.")
+	detail := "A database cannot be asked: ask again."
+	if errors.Is(err, store.ErrSchema) {
+		detail = err.Error() // which says what to do
+	}
+	fail(w, status, httpguard.ProblemStoreUnavailable, detail)
 }
 
 // title returns that of a problem of this package.
@@ -72,6 +76,8 @@ func title(kind string) string {
 		return "The restore is refused"
 	case ProblemRestoreOver:
 		return "The restore is over"
+	case httpguard.ProblemStoreUnavailable:
+		return "The restores cannot be asked for now"
 	}
 	return ""
 }

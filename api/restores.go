@@ -86,6 +86,10 @@ func (a *Restores) start(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "The body is not a restore: "+err.Error())
 		return
 	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "After the restore there is something else in the body: a request begins one restore.")
+		return
+	}
 	if body.Plan != "" && body.Plan != a.plan {
 		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "There is no such plan; the one that there is is "+a.plan+".")
 		return
@@ -214,7 +218,11 @@ func (a *Restores) findings(w http.ResponseWriter, r *http.Request) {
 	encoder := json.NewEncoder(w)
 	for after := int64(0); ; {
 		found, err := a.sessions.Findings(r.Context(), session.ID, after, findingsAtOnce)
-		if err != nil {
+		switch {
+		case err != nil && after == 0: // nothing has left
+			a.refuse(w, err)
+			return
+		case err != nil:
 			a.log.Warn("reprise: findings of a restore cannot be read", "session", session.ID, "error", err)
 			_ = encoder.Encode(map[string]string{"error": "these are not all: ask again"}) // if the client is gone, nobody is there to be told
 			return

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -77,13 +78,15 @@ type client struct {
 	*testing.T
 	url, origin string
 	sessions    *restore.Sessions
-	end, wait   func() // of the process's life, and for what it works on
+	end, wait   func()       // of the process's life, and for what it works on
+	exec        func(string) // a statement in its database
 }
 
 // serve serves the restores of a plan that calls applying whenever it applies something.
 func serve(t *testing.T, applying func()) *client {
 	t.Helper()
-	dsn := servicetest.Postgres(t).Database(t)
+	database := servicetest.Postgres(t)
+	dsn := database.Database(t)
 	if _, err := restore.Migrate(t.Context(), dsn); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,14 @@ func serve(t *testing.T, applying func()) *client {
 		server.Close()
 		_ = sessions.Close() // what works on a session may still use it, and then fails
 	})
-	return &client{T: t, url: server.URL, sessions: sessions, end: end, wait: restores.Wait}
+	exec := func(statement string) {
+		in, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		database.Exec(strings.TrimPrefix(in.Path, "/"), statement)
+	}
+	return &client{T: t, url: server.URL, sessions: sessions, end: end, wait: restores.Wait, exec: exec}
 }
 
 // ask wants an answer with a status, that contains a text, and returns it.
@@ -164,6 +174,7 @@ func TestRestores(t *testing.T) {
 	ask("POST", "/v1/restores", `{"plan":"another"}`, 400, "request-malformed")
 	ask("POST", "/v1/restores", `{"nonsense":1}`, 400, "request-malformed")
 	ask("POST", "/v1/restores", `{}`, 400, "who")
+	ask("POST", "/v1/restores", `{"who":"ann","why":"a test"} {"again":true}`, 400, "something else in the body")
 	ask("POST", "/v1/restores", `{"who":"ann","why":"a\u0000b"}`, 400, "request-malformed")
 	ask("POST", "/v1/restores", fmt.Sprintf(`{"who":"ann","why":"a test","failure_time":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)), 422, "restore-refused")
 	ask("GET", "/v1/restores/1", "", 404, "not-found")
@@ -176,6 +187,8 @@ func TestRestores(t *testing.T) {
 	ask("POST", "/v1/restores", `{"who":"ann","why":"a test"}`, 409, "restore-complete")
 	ask("POST", path+":pause?who=ann&why=test", "", 409, "restore-over")
 	ask("GET", path+"/findings", "", 200, "")
+	c.exec("DROP TABLE reprise.restore_findings")
+	ask("GET", path+"/findings", "", 503, "reprise migrate up")
 	ask("DELETE", path, "", 405, "method-not-allowed")
 	ask("PUT", "/v1/restores", "", 405, "method-not-allowed")
 	ask("GET", "/v1/other", "", 404, "not-found")

@@ -155,7 +155,7 @@ func checkPatterns(l *loader, routes []placedRoute) {
 			if r.Path == "" {
 				break
 			}
-			refused := register(mux, method+" "+r.Path)
+			refused := register(mux, method, r.Path)
 			if refused == "" {
 				continue
 			}
@@ -172,17 +172,18 @@ func checkPatterns(l *loader, routes []placedRoute) {
 
 func conflict(method string, r, other placedRoute) bool {
 	mux := http.NewServeMux()
-	return slices.Contains(other.Methods, method) && register(mux, method+" "+other.Path) == "" && register(mux, method+" "+r.Path) != ""
+	return slices.Contains(other.Methods, method) && register(mux, method, other.Path) == "" && register(mux, method, r.Path) != ""
 }
 
-// register turns the panic with which a mux refuses a pattern into a reason, or "".
-func register(mux *http.ServeMux, pattern string) (refused string) {
+// register turns the panic with which a mux refuses a pattern into a reason, or "". The host is spelt as the proxy compares it.
+func register(mux *http.ServeMux, method, path string) (refused string) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			text := fmt.Sprint(reason)
 			refused = strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
 		}
 	}()
-	mux.Handle(pattern, http.NotFoundHandler())
+	host, rest, _ := strings.Cut(path, "/")
+	mux.Handle(method+" "+strings.ToLower(strings.TrimSuffix(host, "."))+"/"+rest, http.NotFoundHandler())
 	return ""
 }

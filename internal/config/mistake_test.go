@@ -63,6 +63,7 @@ func TestMistakes(t *testing.T) {
 		"a port in a path":         {"routes:\n- path: a.example:8080/x\n", []string{`f.yaml:2: path: "a.example:8080/x" has the port 8080`, "write a.example/x"}},
 		"no pattern":               {"routes:\n- path: /{a\n", []string{`f.yaml:2: path: "/{a" is not a pattern`}},
 		"same path twice":          {orders + "- path: /orders\n", []string{"f.yaml:3: path: POST /orders conflicts with /orders in line 2"}},
+		"same host twice":          {"routes:\n- path: a.example/orders\n- path: A.Example./orders\n", []string{"f.yaml:3: path: POST A.Example./orders conflicts with a.example/orders in line 2"}},
 		"conflicting paths":        {"routes:\n- path: /a/{x}\n- path: /{y}/b\n", []string{"f.yaml:3: path: POST /{y}/b conflicts with /a/{x} in line 2"}},
 		"status twice":             {orders + "  final: [502]\n  unknown: [502]\n", []string{"f.yaml:4: unknown: 502 is in final too"}},
 		"no status":                {orders + "  final: [99]\n", []string{`"99" is not a number between 200 and 599`}},

@@ -99,7 +99,10 @@ func (c *copier) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.move, err = p.link(ctx); err == nil && c.options.Close {
+	if c.move, err = p.link(ctx); err == nil {
+		err = p.findable(ctx)
+	}
+	if err == nil && c.options.Close {
 		err = c.close(ctx, p)
 	}
 	c.at.Store(int64(c.move.at))

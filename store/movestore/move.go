@@ -120,6 +120,23 @@ func sameSecrets(primary, previous []store.Secret) error {
 	return nil
 }
 
+// findable refuses a primary store in which a version of the secret is retired that the previous one still has: its records would be copied,
+// and nobody who has the primary store alone would look for them. Retiring sees the records of its own store only.
+func (p *pair) findable(ctx context.Context) error {
+	toward, away, _, err := p.read(ctx)
+	if err != nil {
+		return err
+	}
+	for _, k := range away.secrets {
+		i := slices.IndexFunc(toward.secrets, func(o store.Secret) bool { return o.Version == k.Version })
+		if k.Retired.IsZero() && !toward.secrets[i].Retired.IsZero() {
+			return refuse("version %d of the secret was retired in the new store, and the old one has records under it that nobody would find there. "+
+				"Keep both stores until it can be retired in the old one, too (reprise ops secret retire %d)", k.Version, k.Version)
+		}
+	}
+	return nil
+}
+
 // link marks both stores as those of one move, unless they are already, and refuses those that cannot be. The primary
 // store gets the secrets that it lacks.
 func (p *pair) link(ctx context.Context) (m move, err error) {

@@ -136,6 +136,35 @@ func TestInstantOfAMove(t *testing.T) {
 	}
 }
 
+// A version of the secret that was retired in the new store, where its records are not yet, is no version under which they would be found.
+func TestRetiredTooEarly(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	primary, previous := stores(t, c)
+	addSecret(t, previous, store.Secret{Version: 2, Check: machine.Digest{9}, PrimaryFrom: machine.InstantOf(c.time().Add(time.Minute))})
+	c.advance(2 * time.Hour)
+	importing(t, previous, record(c, 2))
+	s := open(t, primary, previous, c, time.Hour)
+	if err := primary.RetireSecret(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := movestore.Copy(t.Context(), previous, primary, movestore.CopyOptions{}); !errors.Is(err, movestore.ErrRefused) || !strings.Contains(err.Error(), "retired in the new store") {
+		t.Errorf("copied %d: %v", got.Written, err)
+	}
+	if _, err := movestore.Verify(t.Context(), previous, primary, movestore.VerifyOptions{}); !errors.Is(err, movestore.ErrRefused) {
+		t.Errorf("verified: %v", err)
+	}
+	if known, _, err := s.Secrets(t.Context()); err != nil || !known[0].Retired.IsZero() { // who has both goes on
+		t.Errorf("the secrets of both: %+v, %v", known, err)
+	}
+	if err := previous.RetireSecret(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := movestore.Copy(t.Context(), previous, primary, movestore.CopyOptions{}); err != nil {
+		t.Errorf("when it is retired in both: %v", err)
+	}
+}
+
 // A copy tells what it left, and is complete when nothing can go on in the source.
 func TestCopyIsComplete(t *testing.T) {
 	t.Parallel()

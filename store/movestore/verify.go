@@ -59,7 +59,10 @@ func Verify(ctx context.Context, source, target store.Store, options VerifyOptio
 	if err != nil {
 		return Verified{}, err
 	}
-	if _, _, v.move, err = p.read(ctx); err != nil {
+	if _, _, v.move, err = p.read(ctx); err == nil {
+		err = p.findable(ctx)
+	}
+	if err != nil {
 		return Verified{}, err
 	}
 	v.found.Made = v.move.made(v.move.at)

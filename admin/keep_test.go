@@ -149,6 +149,26 @@ func TestRetireSecretWhileTransactionsMayBeOpen(t *testing.T) {
 	}
 }
 
+// The mark of a move to another store is no version that makes records: the last one is not retired for it.
+func TestRetireSecretOfAMovedStore(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	from := machine.Instant(s.clock.Load()).Add(time.Minute)
+	for _, secret := range []store.Secret{{Version: 1}, {Version: store.MovedMark, PrimaryFrom: from}} {
+		secret.Check = digest(fmt.Sprint(secret.Version))
+		if err := s.AddSecret(t.Context(), secret, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.advance(time.Minute + time.Hour)
+	service := admin.New(s, admin.Options{})
+	for version, want := range map[uint32]error{1: admin.ErrInUse, store.MovedMark: admin.ErrNotFound} {
+		if err := service.RetireSecret(t.Context(), version); !errors.Is(err, want) {
+			t.Errorf("version %d: %v, want %v", version, err, want)
+		}
+	}
+}
+
 // A listing that leaves records out, or meets one that it cannot read, does not show that a secret is
 // not needed.
 func TestRetireSecretUnsure(t *testing.T) {

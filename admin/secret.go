@@ -59,7 +59,7 @@ func (s *Service) RetireSecret(ctx context.Context, version uint32) error {
 	return nil
 }
 
-// retirable checks that a later version makes the records. done means that it is retired already.
+// retirable checks that a later version makes the records, which a mark of a move does not. done means that it is retired already.
 func retirable(ctx context.Context, keeper store.SecretKeeper, version uint32) (done bool, err error) {
 	known, now, err := keeper.Secrets(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func retirable(ctx context.Context, keeper store.SecretKeeper, version uint32) (
 	}
 	var old *store.Secret
 	for i := range known {
-		if known[i].Version == version {
+		if known[i].Version == version && !known[i].IsMark() {
 			old = &known[i]
 		}
 	}
@@ -79,7 +79,7 @@ func retirable(ctx context.Context, keeper store.SecretKeeper, version uint32) (
 	}
 	var next *store.Secret
 	for i, later := range known {
-		if later.PrimaryFrom > old.PrimaryFrom && later.Retired.IsZero() && (next == nil || later.PrimaryFrom < next.PrimaryFrom) {
+		if !later.IsMark() && later.PrimaryFrom > old.PrimaryFrom && later.Retired.IsZero() && (next == nil || later.PrimaryFrom < next.PrimaryFrom) {
 			next = &known[i]
 		}
 	}

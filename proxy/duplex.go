@@ -3,6 +3,7 @@ package proxy
 import (
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 )
 
@@ -28,9 +29,24 @@ func newDuplex(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *ht
 func (d duplex) WriteHeader(status int) {
 	if status >= 200 && !d.body.ended.Load() {
 		_ = http.NewResponseController(d.ResponseWriter).EnableFullDuplex()
-		d.Header().Set("Connection", "close")
+		lastOfConnection(d.ResponseWriter)
 	}
 	d.ResponseWriter.WriteHeader(status)
+}
+
+// lastOfConnection makes an answer the last of its connection, as one to a body that is too large: net/http waits a little before it closes, so
+// that what the client still sends does not take the answer from it. It does that for such bodies only, and so it is shown one.
+func lastOfConnection(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	for {
+		inside, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			break
+		}
+		w = inside.Unwrap()
+	}
+	tooLarge := http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0)
+	_, _ = tooLarge.Read(make([]byte, 1))
 }
 
 // Unwrap is for [http.ResponseController].

@@ -106,10 +106,7 @@ func madeBefore(command machine.Command) machine.Instant {
 func (s *Store) load(ctx context.Context, t target, fresh *fresh) (found, error) {
 	args, makes := []string{string(t.generation[:])}, fresh != nil && fresh.packed != nil
 	if makes {
-		args = append(args, rueidis.BinaryString(fresh.packed), nominal)
-	}
-	if makes && fresh.bounded() {
-		args = append(args, s.bound(fresh.before), s.bound(fresh.from))
+		args = append(args, rueidis.BinaryString(fresh.packed), nominal, s.bound(fresh.before), s.bound(fresh.from))
 	}
 	message, err := s.scripts.load.Exec(ctx, s.client, t.keys, args).ToMessage()
 	switch {

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -20,9 +21,6 @@ type fresh struct {
 	// before and from bound when it is made; zero is no bound.
 	before, from machine.Instant
 }
-
-// bounded reports whether only the server's time can tell whether it is made.
-func (f *fresh) bounded() bool { return !f.before.IsZero() || !f.from.IsZero() }
 
 // newFresh is false for commands that make nothing.
 func newFresh(command machine.Command) (f fresh, makes bool) {
@@ -57,23 +55,44 @@ func shift(by machine.Instant, instants ...*machine.Instant) {
 	}
 }
 
-// look reads the record of a target. If there is none it makes one, if it is given one.
-func (s *Store) look(ctx context.Context, t target, fresh *fresh) (found, error) {
-	if fresh.packed == nil || fresh.bounded() || s.older {
+// look reads the record of a target. If there is none it makes one, if it is given one, and within its bounds.
+func (s *Store) look(ctx context.Context, t target, fresh *fresh) (f found, err error) {
+	if fresh.packed == nil || s.older {
 		return s.load(ctx, t, fresh)
 	}
-	w := turn{keys: t.keys, generation: t.generation, packed: fresh.packed}
-	err := s.joinRound(ctx, &w)
+	w := turn{errand: looks, keys: t.keys, generation: t.generation}
+	if s.habit.looksFirst() {
+		f, err = s.inRound(ctx, t, &w, fresh)
+	}
+	if f.record == nil && err == nil {
+		w = turn{errand: claims, keys: t.keys, generation: t.generation, packed: fresh.packed, before: s.bound(fresh.before), from: s.bound(fresh.from)}
+		f, err = s.inRound(ctx, t, &w, fresh)
+	}
+	if err == nil {
+		s.habit.met(f.record != nil)
+	}
+	return f, err
+}
+
+// inRound has a turn done that looks or claims.
+func (s *Store) inRound(ctx context.Context, t target, w *turn, fresh *fresh) (found, error) {
+	err := s.joinRound(ctx, w)
 	switch {
-	case err != nil:
+	case err != nil && w.errand == claims:
 		return s.onlyFound(ctx, t, err)
+	case err != nil:
+		return found{}, err
 	case w.lost:
 		if w.done { // it is void in any case, and in nobody's way
 			s.client.Do(ctx, s.client.B().Del().Key(t.keys[0]).Build())
 		}
 		return found{}, lostBucket(t.bucket)
 	case w.done:
-		return madeAt(s.instant(w.until)), nil
+		return madeAt(s.instant(w.now + nominalLife)), nil
+	case w.cut():
+		return s.load(ctx, t, fresh)
+	case w.found == nil:
+		return found{now: s.instant(w.now)}, nil
 	}
 	return s.understand(t, w.found, w.until, s.instant(w.now))
 }
@@ -87,4 +106,23 @@ func (s *Store) onlyFound(ctx context.Context, t target, err error) (found, erro
 		}
 	}
 	return found{}, err
+}
+
+// habit is what claims of this process have met of late. Either way is right, to look first and to make a record first: the wrong
+// one costs a round trip.
+type habit struct{ records atomic.Int32 }
+
+// habitual is after how many records in a row the next claim is expected to meet one.
+const habitual = 2
+
+func (h *habit) looksFirst() bool { return h.records.Load() >= habitual }
+
+// met notes whether a claim has met a record. What is known already is not written again: all callers share it.
+func (h *habit) met(record bool) {
+	switch n := h.records.Load(); {
+	case !record && n > 0:
+		h.records.Store(0)
+	case record && n < habitual:
+		h.records.Add(1)
+	}
 }

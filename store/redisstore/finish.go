@@ -20,7 +20,7 @@ func (s *Store) finish(ctx context.Context, t target, command machine.Command) (
 	}
 	packed, _ := pack(next, held.birth)
 	w := turn{
-		keys: t.keys, generation: t.generation, known: identifyingPart(held.packed)[1:], packed: packed,
+		errand: finishes, keys: t.keys, generation: t.generation, known: identifyingPart(held.packed)[1:], packed: packed,
 		life: livesOn(next.RememberUntil.Sub(held.birth)),
 	}
 	if err := s.joinRound(ctx, &w); err != nil {

@@ -35,12 +35,13 @@ type Store struct {
 	names       names
 	scripts     scripts
 	transaction transaction
-	older       bool                // a server is older than 7.0: claims are scripts
+	older       bool                // a server is older than 7.0: no claim is in a round
 	rounds      *gather.Group[turn] // nil where each goes by itself
 	endRounds   context.CancelFunc
 	offset      func() time.Duration
 	buckets     [Buckets]atomic.Pointer[bucket] // nil where there is none
 	held        memory
+	habit       habit
 	meetings    meetings
 	purged      atomic.Pointer[string] // where the last purge stopped
 	watchers    watchers

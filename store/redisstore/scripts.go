@@ -15,6 +15,9 @@ var loadLua string
 //go:embed script/swap.lua
 var swapLua string
 
+//go:embed script/claim.lua
+var claimLua string
+
 //go:embed script/finish.lua
 var finishLua string
 
@@ -54,7 +57,7 @@ const (
 // scripts are sent by their digest. A server that does not know one is sent its text: it has run nothing then.
 type scripts struct {
 	load, swap, index, peek, drop, release, watch, time, secret, secrets *rueidis.Lua
-	finish                                                               inTransaction
+	claim, finish                                                        inTransaction
 }
 
 // inTransaction is a script for transactions. There the caller sends the text of one that the server does not know.
@@ -70,8 +73,8 @@ func scriptDigest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// evaluation makes the command that runs a script.
-type evaluation func(b rueidis.Builder, keys, args []string) rueidis.Completed
+// wayOfSending makes the command that runs a script.
+type wayOfSending func(s inTransaction, b rueidis.Builder, keys, args []string) rueidis.Completed
 
 func (s inTransaction) byDigest(b rueidis.Builder, keys, args []string) rueidis.Completed {
 	return b.Evalsha().Sha1(s.digest).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
@@ -93,7 +96,7 @@ func newScripts(older bool) scripts {
 	return scripts{
 		load: script(loadLua), swap: script(swapLua), index: script(indexLua), peek: script(peekLua),
 		drop: script(dropLua), release: script(releaseLua), watch: script(watchLua), time: script(timeLua), secret: script(secretLua), secrets: script(secretsLua),
-		finish: newInTransaction(textOf(finishLua)),
+		claim: newInTransaction(claimLua), finish: newInTransaction(textOf(finishLua)),
 	}
 }
 

@@ -1,8 +1,8 @@
 -- Reads a record, and makes it if it is absent.
 --
 -- KEYS  1 record   2 generation of its bucket
--- ARGV  1 generation   2 (optional) the new record   3 its life in ms   4 (optional) from when on it is not made any more, empty for no bound
---       5 from when on it is made, empty for no bound; in ms since 1970
+-- ARGV  1 generation   2 (optional) the new record   3 its life in ms   4 from when on it is not made any more
+--       5 from when on it is made; in ms since 1970, empty for no bound
 -- Reply -3                                the bucket has another generation, or none
 --       expiry                            made; when it expires, in ms since 1970
 --       {false, now}                      absent, and nothing to make, or not now; in ms since 1970
@@ -13,10 +13,6 @@ if got[2] ~= ARGV[1] then
 end
 if got[1] then
 	return {got[1], redis.call('PEXPIRETIME', KEYS[1]), redis.call('PTTL', KEYS[1])}
-end
-if ARGV[2] and not ARGV[4] then
-	redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-	return redis.call('PEXPIRETIME', KEYS[1])
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

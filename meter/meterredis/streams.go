@@ -146,23 +146,36 @@ func messagesOf(shard int, entries []rueidis.XRangeEntry) (all []Message) {
 	return all
 }
 
-// Claim takes over up to count deliveries whose consumers were silent for idle.
-func (s *Streams) Claim(ctx context.Context, shard int, consumer string, idle time.Duration, count int64) ([]Message, error) {
+// Claim takes over up to count deliveries whose consumers were silent for idle, of those from an id on: the empty one is the beginning. It returns
+// from where to go on, which is empty at the end.
+func (s *Streams) Claim(ctx context.Context, shard int, consumer string, idle time.Duration, from string, count int64) (taken []Message, next string, err error) {
+	if from == "" {
+		from = firstID
+	}
 	claim := s.client.B().Xautoclaim().Key(s.names.intake(shard)).Group(group).Consumer(consumer).
-		MinIdleTime(strconv.FormatInt(idle.Milliseconds(), 10)).Start("0").Count(count).Build()
+		MinIdleTime(strconv.FormatInt(idle.Milliseconds(), 10)).Start(from).Count(count).Build()
 	reply, err := s.client.Do(ctx, claim).ToArray()
 	if gone(err) {
-		return nil, s.make(ctx, shard)
+		return nil, "", s.make(ctx, shard)
 	}
 	if err != nil || len(reply) < 2 {
-		return nil, store.Unavailable(fmt.Errorf("claim deliveries: %w", err))
+		return nil, "", store.Unavailable(fmt.Errorf("claim deliveries: %w", err))
 	}
 	entries, err := reply[1].AsXRange()
-	if err != nil {
-		return nil, store.Unavailable(fmt.Errorf("claim deliveries: %w", err))
+	if err == nil {
+		next, err = reply[0].ToString()
 	}
-	return messagesOf(shard, entries), nil
+	if err != nil {
+		return nil, "", store.Unavailable(fmt.Errorf("claim deliveries: %w", err))
+	}
+	if next == firstID {
+		next = ""
+	}
+	return messagesOf(shard, entries), next, nil
 }
+
+// firstID is before every delivery.
+const firstID = "0-0"
 
 // Verdict is a delivery that was refused for good.
 type Verdict struct {

@@ -55,9 +55,12 @@ func TestStreams(t *testing.T) {
 		}
 	}
 	own("a", 3)
-	claimed, err := s.Claim(ctx, shard, "b", 0, 10)
-	if err != nil || len(claimed) != 5 {
-		t.Errorf("claimed %d, %v", len(claimed), err)
+	for from, parts := "", 0; parts == 0 || from != ""; parts++ {
+		claimed, next, err := s.Claim(ctx, shard, "b", 0, from, 2)
+		if want := []int{2, 2, 1}[min(parts, 2)]; err != nil || len(claimed) != want || parts > 2 {
+			t.Fatalf("part %d: claimed %d, %v; want %d", parts, len(claimed), err, want)
+		}
+		from = next
 	}
 	refused := []Verdict{{second[1], meter.UnknownLine, "no such line"}}
 	for range 2 {

@@ -134,8 +134,14 @@ func (p *plant) checked(e meter.Event, family string) meterredis.Delivery {
 
 // work runs a worker until the function that it returns is called.
 func (p *plant) work() (stop func()) {
+	return p.workBy(WorkerOptions{Batch: 200, Idle: time.Second})
+}
+
+// workBy does so with options.
+func (p *plant) workBy(o WorkerOptions) (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
-	w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory, Batch: 200, Idle: time.Second})
+	o.Meter, o.Streams, o.Ledger, o.Directory = p.meter, p.streams, p.ledger, p.directory
+	w := NewWorker(o)
 	var group sync.WaitGroup
 	group.Go(func() { w.Run(ctx) })
 	return func() {

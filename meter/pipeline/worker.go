@@ -87,7 +87,8 @@ func (w *Worker) Run(ctx context.Context) {
 // is tried again: it keeps nobody else's events from being read, until there is very much of it.
 func (w *Worker) serve(ctx context.Context, shard int) {
 	var waiting []delivery
-	var claimed, tried time.Time
+	var tried time.Time
+	var silent takeover
 	told := "" // why nothing was decided the last time: that is said once, and by one shard for all
 	for ctx.Err() == nil {
 		if err := w.Meter.GateOpen(ctx); err != nil {
@@ -106,9 +107,8 @@ func (w *Worker) serve(ctx context.Context, shard int) {
 			batch, waiting = append(batch, waiting[:n]...), waiting[n:]
 		}
 		if len(waiting) < waitingBatches*w.Batch {
-			if time.Since(claimed) > w.Idle/2 {
-				claimed = time.Now()
-				batch = append(batch, w.claim(ctx, shard, append(batch, waiting...))...)
+			if silent.due(w.Idle / 2) {
+				batch = append(batch, w.claim(ctx, shard, &silent, append(batch, waiting...))...)
 			}
 			batch = append(batch, w.read(ctx, shard, len(batch) > 0)...)
 		} else {
@@ -139,25 +139,6 @@ func deliveriesOf(messages []meterredis.Message) (all []delivery) {
 		all = append(all, delivery{message: m, text: m.Text})
 	}
 	return all
-}
-
-// claim takes over what workers that are silent have left. What this one holds itself it leaves out.
-func (w *Worker) claim(ctx context.Context, shard int, held []delivery) []delivery {
-	messages, err := w.Streams.Claim(ctx, shard, w.name, w.Idle, int64(w.Batch))
-	if err != nil {
-		w.complain(ctx, "take over deliveries", err)
-	}
-	mine := map[string]bool{}
-	for _, d := range held {
-		mine[d.message.ID] = true
-	}
-	var taken []delivery
-	for _, d := range deliveriesOf(messages) {
-		if !mine[d.message.ID] {
-			taken = append(taken, d)
-		}
-	}
-	return taken
 }
 
 // work decides deliveries and appends what was decided. It returns those that are to be decided again.

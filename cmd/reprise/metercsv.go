@@ -39,14 +39,14 @@ func readImport(name string, in io.Reader) (*imported, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		line, _ := r.FieldPos(0)
 		if failed, ok := errors.AsType[*csv.ParseError](err); ok {
 			all.mistake(name, failed.Line, "%v", failed.Err)
 			break // what follows cannot be told apart
 		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		line, _ := r.FieldPos(0) // of a record that could be read: another one may have no field
 		all.take(name, line, record)
 	}
 	all.checkFamilies(name)

@@ -146,6 +146,7 @@ func TestPolicies(t *testing.T) {
 		s.want("gate", put("8", `{"version":2,"settings":{"open":"no"}}`), http.StatusConflict, ProblemGateManaged)
 		s.want("ninth", put("9", `{"version":0,"settings":{}}`), http.StatusNotFound, ProblemNotFound)
 		s.want("nobody's", s.send("GET", "/v1/policies/3?line=nobody", nil), http.StatusNotFound, ProblemNotFound)
+		s.want("that of what is no id", s.send("GET", "/v1/policies/3?line=%00", nil), http.StatusNotFound, ProblemNotFound)
 		s.want("the line's own", put("3?line=c", `{"version":0,"settings":{"cap":"250"}}`), http.StatusOK, "")
 		if own := decode[Policy](t, s.send("GET", "/v1/policies/3?line=c", nil)); own.Version != 1 || own.Settings["cap"] != "250" || own.Line != "c" {
 			t.Errorf("%+v", own)

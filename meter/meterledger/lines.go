@@ -153,6 +153,18 @@ func keys[V any](m map[string]V) []string {
 	return all
 }
 
+// idsIn are those of some texts that can be ids, as statements take them. Whoever asks may have them from the name of a key or from a request;
+// what is no id is not there, and not every server would say that of each: PostgreSQL has no text with a NUL.
+func idsIn(texts []string) (string, error) {
+	ids := make([]string, 0, len(texts))
+	for _, text := range texts {
+		if meter.ValidID(text) {
+			ids = append(ids, text)
+		}
+	}
+	return database.IDs(ids)
+}
+
 // Lines returns those lines that are in the ledger, with the families that they are in now.
 func (l *Ledger) Lines(ctx context.Context, lines []string) (found map[string]Line, err error) {
 	err = l.db.Look(ctx, func(tx *database.Tx) error {
@@ -163,7 +175,7 @@ func (l *Ledger) Lines(ctx context.Context, lines []string) (found map[string]Li
 }
 
 func (l *Ledger) linesOf(tx *database.Tx, lines []string) (map[string]Line, error) {
-	text, err := database.IDs(lines)
+	text, err := idsIn(lines)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +197,7 @@ func (l *Ledger) Families(ctx context.Context, families []string) (found map[str
 }
 
 func (l *Ledger) familiesOf(tx *database.Tx, families []string) (map[string]Family, error) {
-	text, err := database.IDs(families)
+	text, err := idsIn(families)
 	if err != nil {
 		return nil, err
 	}

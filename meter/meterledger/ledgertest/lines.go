@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,6 +62,12 @@ func testLines(t *testing.T, server Server) {
 	families, err := w.Families(ctx, []string{"fam", "none"})
 	if d := cmp.Diff(map[string]meterledger.Family{"fam": {ID: "fam", Shared: 1000}}, families); d != "" || err != nil {
 		t.Errorf("%v\n%s", err, d)
+	}
+	odd := []string{"", "a\x00b", "\xff", "a b", strings.Repeat("a", 200)} // nobody can be called so, and nothing is wrong with the server
+	lines, err = w.Lines(ctx, append(odd, "cas"))
+	families, failure := w.Families(ctx, append(odd, "fam"))
+	if len(lines) != 1 || len(families) != 1 || err != nil || failure != nil {
+		t.Errorf("%v, %v, %v, %v", lines, err, families, failure)
 	}
 	if apps, err := w.Apps(ctx); cmp.Diff([]string{"chat", "video"}, apps) != "" || err != nil {
 		t.Error(apps, err)

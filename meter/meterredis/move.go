@@ -88,12 +88,14 @@ func (m *Meter) Arrive(ctx context.Context, step Step, family string, h *Hydrati
 	if err != nil {
 		return err
 	}
-	create, opened := "", h.opened(members)
+	create, opened := "", []string(nil)
+	if family == "" { // a family opens its months by its own grants
+		opened = h.opened(members)
+	}
 	if state != m.generationOf(u) {
 		create = "make"
 		if family != "" { // nobody was granted anything in it yet
 			w.add(m.names.familyVersion(u, family), time.Time{}, "0")
-			opened = nil
 		}
 	}
 	keys := slices.Concat([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys, w.none)

@@ -3,7 +3,7 @@
 -- KEYS  1 unit   2 generation of the bucket   then those of the line, its version first, and of a unit that is made what else it has: first those
 --       that are to hold something, then those that are not to be there
 -- ARGV  1 generation as bytes   2 generation as text   3 since, in ms since 1970   4 make, if the unit may be made   5 field of the unit with the
---       number of the line's last move that was noted here   6 number of this one   7 how many months are open then, and their fields   then how many keys are to hold something, and for each of those how many words are for
+--       number of the line's last move that was noted here   6 number of this one   7 how many months are open by the line itself, and their fields   then how many keys are to hold something, and for each of those how many words are for
 --       it, when it expires in ms since 1970 or 0 for never, and the words: a text, or names of fields with values   then fields of the
 --       unit, with values
 -- Reply 1  done, now or before
@@ -22,9 +22,6 @@ if unit[1] ~= ARGV[2] or unit[2] ~= '3' then
 	end
 	redis.call('DEL', KEYS[1])
 	redis.call('HSET', KEYS[1], 'generation', ARGV[2], 'phase', '3', 'open', '1')
-	for i = 1, months do
-		redis.call('HSET', KEYS[1], ARGV[7 + i], '1')
-	end
 else -- whoever moves the line, too, may have been faster
 	if math.abs(tonumber(redis.call('HGET', KEYS[1], ARGV[5]) or '0')) > tonumber(ARGV[6]) then
 		return -2
@@ -38,6 +35,9 @@ else -- whoever moves the line, too, may have been faster
 	end
 end
 redis.call('HSET', KEYS[1], ARGV[5], ARGV[6])
+for i = 1, months do -- one that was there before the line left it may lack those that have begun since
+	redis.call('HSET', KEYS[1], ARGV[7 + i], '1')
+end
 -- The records of the line's events are not here: the done log is asked about earlier ones.
 if tonumber(unit[3] or '0') < tonumber(ARGV[3]) then
 	redis.call('HSET', KEYS[1], 'since', ARGV[3])

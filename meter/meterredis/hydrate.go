@@ -60,6 +60,11 @@ func NewHydration(book *meter.Book, policies map[string]meter.PolicySet, days []
 	return h
 }
 
+// HasPolicies reports whether a line has policies of these versions in the hydration.
+func (h *Hydration) HasPolicies(line string, set meter.PolicySet) bool {
+	return stampOf(h.policies[line]) == stampOf(set)
+}
+
 // Hydrate writes all keys of a unit, whatever was there, and opens it. It is for a gate that is closed, and changes nothing where
 // the unit is complete: the error is [ErrComplete].
 func (m *Meter) Hydrate(ctx context.Context, unit Members, h *Hydration) error {

@@ -239,9 +239,14 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 	if err != nil {
 		return done, err
 	}
+	return h.write(ctx, m, held, now)
+}
+
+// write writes units as they were read.
+func (h Hydration) write(ctx context.Context, m *meterredis.Meter, held meterledger.Holdings, now time.Time) (done Hydrated, err error) {
 	book, err := meter.Rebuild(held.Source)
 	if err != nil {
-		return done, fmt.Errorf("units from %q: %w", r.From, err)
+		return done, fmt.Errorf("units from %q: %w", held.Range.From, err)
 	}
 	since := now.Add(h.Horizon.Tolerance)
 	hydration := meterredis.NewHydration(book, held.Policies.Lines, h.Horizon.Days(h.Calendar, now), h.Horizon.Months(h.Calendar, now), since)
@@ -250,6 +255,9 @@ func (h Hydration) hydrateRange(ctx context.Context, m *meterredis.Meter, r mete
 			return done, err
 		}
 		done.Units++
+	}
+	if err := putChanged(ctx, h.Ledger, m, held.Source.Members, hydration); err != nil {
+		return done, err
 	}
 	var counted []meterledger.Confirmation
 	for _, g := range held.Grants {

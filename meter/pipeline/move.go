@@ -235,16 +235,20 @@ func (mv *Mover) drained(ctx context.Context, line string, version int64) error 
 
 // arrive writes the line's keys where it is now, unless they are there already.
 func (mv *Mover) arrive(ctx context.Context, step meterredis.Step, to string) error {
-	line := step.Line
 	now, err := mv.Ledger.Now(ctx)
 	if err != nil {
 		return err
 	}
-	days, months := mv.Horizon.Days(mv.Calendar, now), mv.Horizon.Months(mv.Calendar, now)
-	held, err := mv.Ledger.Read(ctx, meterledger.Unit(meter.UnitTag(line, to)), Reach(mv.Calendar, mv.Horizon, now))
+	held, err := mv.Ledger.Read(ctx, meterledger.Unit(meter.UnitTag(step.Line, to)), Reach(mv.Calendar, mv.Horizon, now))
 	if err != nil {
 		return err
 	}
+	return mv.write(ctx, step, to, held, now)
+}
+
+// write writes the line's keys as they were read.
+func (mv *Mover) write(ctx context.Context, step meterredis.Step, to string, held meterledger.Holdings, now time.Time) error {
+	line := step.Line
 	if family, ok := held.Source.Members[line]; !ok || family != to {
 		return fmt.Errorf("line %s: %w", line, meterredis.ErrMovedOn)
 	}
@@ -260,6 +264,10 @@ func (mv *Mover) arrive(ctx context.Context, step meterredis.Step, to string) er
 		return err
 	}
 	book.LineVersions[line] = held.Changes[meter.UnitTag(line, "")].Highest
+	days, months := mv.Horizon.Days(mv.Calendar, now), mv.Horizon.Months(mv.Calendar, now)
 	h := meterredis.NewHydration(book, held.Policies.Lines, days, months, now.Add(mv.Horizon.Tolerance))
-	return mv.Meter.Arrive(ctx, step, to, h)
+	if err := mv.Meter.Arrive(ctx, step, to, h); err != nil {
+		return err
+	}
+	return putChanged(ctx, mv.Ledger, mv.Meter, map[string]string{line: to}, h)
 }

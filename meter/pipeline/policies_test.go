@@ -89,3 +89,23 @@ func TestPolicyIsChangedWhileItsLineMoves(t *testing.T) {
 		t.Error("the policy does not hold where the line is now")
 	}
 }
+
+// A policy of a line that Redis does not know yet, which is changed before another line moves into its family and makes the unit, holds.
+func TestPolicyOfALineThatIsLetInAfterAMove(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), newPlant(t, servicetest.Postgres(t).Database(t), 4)
+	if err := p.ledger.Import(ctx, []meterledger.Family{{ID: "new"}}, []meterledger.Line{{ID: "fresh", Family: "new", Individual: 1000}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.block(p.meter, "fresh", "new")
+	p.must(p.mover().Move(ctx, "line-1", "new"))
+	if _, err := p.keeper().OpenMonths(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.keeper().Confirm(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !p.blocked("fresh", "new") || p.blocked("line-1", "new") {
+		t.Error("the policy does not hold, or for another line")
+	}
+}

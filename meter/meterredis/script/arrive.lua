@@ -20,9 +20,11 @@ if unit[1] ~= ARGV[2] or unit[2] ~= '3' then
 	if ARGV[4] ~= 'make' then
 		return 0
 	end
-	redis.call('DEL', KEYS[1])
+	if unit[1] then
+		redis.call('DEL', KEYS[1])
+		unit[3] = false -- what it said of another generation has gone with it
+	end -- else it names at most policies of lines that are still to be let in
 	redis.call('HSET', KEYS[1], 'generation', ARGV[2], 'phase', '3', 'open', '1')
-	unit[3] = false -- what it said of another generation has gone with it
 else -- whoever moves the line, too, may have been faster
 	if math.abs(tonumber(redis.call('HGET', KEYS[1], ARGV[5]) or '0')) > tonumber(ARGV[6]) then
 		return -2

@@ -42,6 +42,20 @@ type account struct {
 	month        Month
 }
 
+func accountOf(g Grant) account { return account{g.Line, g.Family, g.Month} }
+
+// Counted tells which of some grants allowances are made of: those of months that are open for their owners, by the monthly grants that are among them.
+// A top-up that was made ahead waits for the monthly grant, also where Redis is filled meanwhile: an allowance that is there is not opened again.
+func Counted(grants []Grant) func(Grant) bool {
+	open := map[account]bool{}
+	for _, g := range grants {
+		if g.Kind == Monthly {
+			open[accountOf(g)] = true
+		}
+	}
+	return func(g Grant) bool { return open[accountOf(g)] }
+}
+
 // allowances are sums of what an account was granted, or of what was used of it.
 type allowances struct{ individual, shared, qos Wide }
 
@@ -52,12 +66,16 @@ func (a allowances) plus(o allowances) allowances {
 // hydrate is phase 0: what is left of every allowance, and what lines took of shared ones, as far as folds know.
 func (b *Book) hydrate(source Source) error {
 	granted, used := map[account]allowances{}, map[account]allowances{}
+	counts := Counted(source.Grants)
 	for _, g := range source.Grants {
 		if err := g.Validate(); err != nil {
 			return err
 		}
+		if !counts(g) {
+			continue
+		}
 		b.open(g)
-		a := account{g.Line, g.Family, g.Month}
+		a := accountOf(g)
 		granted[a] = granted[a].plus(allowances{WideOf(g.Individual), WideOf(g.Shared), WideOf(g.QoS)})
 	}
 	for key, sums := range source.Folded.Snapshots {

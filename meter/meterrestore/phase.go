@@ -112,8 +112,9 @@ func (w *phaseWriter) units(ctx context.Context, held meterledger.Holdings, unit
 		})
 	}
 	err = group.Wait()
+	counts := meter.Counted(held.Source.Grants)
 	for _, g := range held.Grants {
-		if tag := unitOf(held, g); ours[tag] && !late[tag] {
+		if tag := unitOf(held, g); ours[tag] && !late[tag] && counts(g.Grant) {
 			done.grants = append(done.grants, g)
 		}
 	}

@@ -259,9 +259,9 @@ func (h Hydration) write(ctx context.Context, m *meterredis.Meter, held meterled
 	if err := putChanged(ctx, h.Ledger, m, held.Source.Members, hydration); err != nil {
 		return done, err
 	}
-	var counted []meterledger.Confirmation
+	counts, counted := meter.Counted(held.Source.Grants), []meterledger.Confirmation(nil)
 	for _, g := range held.Grants {
-		if !g.Confirmed() {
+		if !g.Confirmed() && counts(g.Grant) {
 			counted = append(counted, meterledger.Confirmation{Grant: g.ID})
 		}
 	}

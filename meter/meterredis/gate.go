@@ -3,7 +3,6 @@ package meterredis
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -15,7 +14,7 @@ import (
 // gate remembers for a moment whether the gate is open, for those who ask before they do something in vain. The script asks for
 // itself.
 type gate struct {
-	mu    sync.Mutex
+	turn  chan struct{} // is full while somebody asks: who waits for that waits no longer than its context says
 	asked time.Time
 	err   error
 }
@@ -26,8 +25,12 @@ const gateMemory = 250 * time.Millisecond
 // GateOpen returns nil if the gate is open, by one of the buckets and at most a moment ago. Otherwise the error is a
 // [*meter.Refusal], or says that Redis cannot be asked.
 func (m *Meter) GateOpen(ctx context.Context) error {
-	m.gate.mu.Lock()
-	defer m.gate.mu.Unlock()
+	select {
+	case m.gate.turn <- struct{}{}:
+		defer func() { <-m.gate.turn }()
+	case <-ctx.Done():
+		return store.Unavailable(fmt.Errorf("ask for the gate: %w", context.Cause(ctx)))
+	}
 	if now := time.Now(); now.Sub(m.gate.asked) > gateMemory {
 		err := m.askGate(ctx)
 		if ctx.Err() != nil {

@@ -69,7 +69,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 		return nil, err
 	}
 	return &Meter{
-		timeLeft: store.Older(), store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
+		gate: gate{turn: make(chan struct{}, 1)}, timeLeft: store.Older(), store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
 		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), fence: rueidis.NewLuaScript(fenceLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua), correct: rueidis.NewLuaScript(correctLua),
 	}, nil
 }

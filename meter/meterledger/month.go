@@ -11,32 +11,54 @@ import (
 const monthBatch = 1000
 
 // OpenMonth makes the monthly grant of a month to each line and family that has none yet, from its plan, and returns how
-// many it made. It goes on where another call ended, and may run beside others.
+// many it made. It goes on where another call ended, and may run beside others. Who has its grant is looked at, and neither read nor locked: it is
+// called again and again.
 func (l *Ledger) OpenMonth(ctx context.Context, m meter.Month) (made int64, err error) {
 	if !m.Valid() {
 		return 0, refusal(meter.BadGrant, "month", "%v is not a month: write yyyyMM", m)
 	}
 	// Lines come first: the grant of a family opens the month for all of them.
-	for _, page := range []database.Statement{l.sql.pageLines, l.sql.pageFamilies} {
+	for _, owners := range []struct{ missing, lock database.Statement }{{l.sql.missingLines, l.sql.lockLines}, {l.sql.missingFamilies, l.sql.lockFamilies}} {
 		for after, more := "", true; more; {
-			var n int64
-			if n, after, more, err = l.openPage(ctx, page, after, m); err != nil {
+			ids, err := l.withoutMonth(ctx, owners.missing, after, m)
+			n := int64(0)
+			if err == nil && len(ids) > 0 {
+				n, err = l.openFor(ctx, owners.lock, ids, m)
+				after = ids[len(ids)-1]
+			}
+			if made += n; err != nil {
 				return made, err
 			}
-			made += n
+			more = len(ids) == monthBatch
 		}
 	}
 	return made, nil
 }
 
-// openPage opens a month for the owners that come next, under locks of them, and returns the last of them.
-func (l *Ledger) openPage(ctx context.Context, page database.Statement, after string, m meter.Month) (made int64, last string, more bool, err error) {
+// withoutMonth returns the owners that come next of those that have no monthly grant of a month.
+func (l *Ledger) withoutMonth(ctx context.Context, missing database.Statement, after string, m meter.Month) (ids []string, err error) {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
+		var id string
+		ids = nil
+		return tx.Each(missing, []any{after, monthBatch, int64(m)}, []any{&id}, func() error {
+			ids = append(ids, id)
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// openFor opens a month for owners, under locks of them: another one may be opening it, too.
+func (l *Ledger) openFor(ctx context.Context, lock database.Statement, ids []string, m meter.Month) (made int64, err error) {
+	text, err := database.IDs(ids)
+	if err != nil {
+		return 0, err
+	}
 	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		var plans []meter.Grant
 		var lines, families []string
 		g := meter.Grant{Kind: meter.Monthly, Month: m}
-		last = after
-		if err := tx.Each(page, []any{after, monthBatch}, []any{&last, &g.Line, &g.Family, &g.Individual, &g.QoS, &g.Shared}, func() error {
+		if err := tx.Each(lock, []any{text}, []any{&g.Line, &g.Family, &g.Individual, &g.QoS, &g.Shared}, func() error {
 			g.ID = monthlyID(g)
 			plans = append(plans, g)
 			if g.Line != "" {
@@ -48,7 +70,6 @@ func (l *Ledger) openPage(ctx context.Context, page database.Statement, after st
 		}); err != nil {
 			return err
 		}
-		more = len(plans) == monthBatch
 		before, err := l.grantsOfMonth(tx, lines, families, m)
 		if err != nil {
 			return err
@@ -60,7 +81,7 @@ func (l *Ledger) openPage(ctx context.Context, page database.Statement, after st
 		made = int64(len(missing))
 		return l.makeMonthly(tx, missing)
 	})
-	return made, last, more, err
+	return made, err
 }
 
 // OpenMonthOf makes the monthly grant of a month to one line, from its plan, unless it has one, and returns the grant's id.

@@ -23,7 +23,8 @@ type queries struct {
 	membersIn, familiesIn, nextFamilies, nextLines database.Statement
 	policyVersion, addPolicy, policies             database.Statement
 	lockLine, lockFamily                           database.Statement
-	pageLines, pageFamilies                        database.Statement
+	missingLines, missingFamilies                  database.Statement
+	lockLines, lockFamilies                        database.Statement
 	grant, ownerGrants, addGrants, unconfirmed     database.Statement
 	confirmGrants, grantsByID                      database.Statement
 	// The done log.
@@ -53,7 +54,7 @@ func (q *queries) named() map[string]*database.Statement {
 		"members_in": &q.membersIn, "families_in": &q.familiesIn, "next_families": &q.nextFamilies, "next_lines": &q.nextLines,
 		"policy_version": &q.policyVersion, "add_policy": &q.addPolicy, "policies": &q.policies,
 		"lock_line": &q.lockLine, "lock_family": &q.lockFamily,
-		"page_lines": &q.pageLines, "page_families": &q.pageFamilies,
+		"missing_lines": &q.missingLines, "missing_families": &q.missingFamilies, "lock_lines": &q.lockLines, "lock_families": &q.lockFamilies,
 		"grant": &q.grant, "owner_grants": &q.ownerGrants, "add_grants": &q.addGrants, "unconfirmed": &q.unconfirmed,
 		"confirm_grants": &q.confirmGrants, "grants_by_id": &q.grantsByID,
 		"set_purged": &q.setPurged, "purge_lines": &q.purgeLines, "purgeable": &q.purgeable, "purge": &q.purge,

@@ -15,6 +15,8 @@ import (
 type FoldOptions struct {
 	// Through is the last day whose rows are taken in; 0 is no limit. Days before it are, too: late rows belong to them.
 	Through meter.Day
+	// Line is the one whose rows are taken in; empty is all lines.
+	Line string
 	// Batch is how many rows share a commit; 0 is 1,000.
 	Batch int
 	// Limit is how many rows are taken in at most; 0 is no limit.
@@ -42,12 +44,13 @@ func (l *Ledger) Fold(ctx context.Context, o FoldOptions) (f Folded, err error) 
 	if o.Batch <= 0 {
 		o.Batch = 1000
 	}
-	for from := ""; ; {
+	last := cmp.Or(o.Line, pastAll)
+	for from := o.Line; ; {
 		size := o.Batch
 		if o.Limit > 0 {
 			size = int(min(int64(size), o.Limit-f.Rows))
 		}
-		n, next, err := l.foldBatch(ctx, &f.Fold, from, o.Through, size)
+		n, next, err := l.foldBatch(ctx, &f.Fold, from, last, o.Through, size)
 		f.Rows += n
 		if err != nil {
 			return f, err
@@ -66,16 +69,16 @@ func (l *Ledger) endFold(ctx context.Context, fold int64) error {
 	return l.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(l.sql.endFold, fold) })
 }
 
-// foldBatch takes in up to size rows of lines from one on, and returns the last line of them. The fold gets its number
+// foldBatch takes in up to size rows of lines from one to another, and returns the last line of them. The fold gets its number
 // with its first batch.
-func (l *Ledger) foldBatch(ctx context.Context, fold *int64, from string, through meter.Day, size int) (n int64, last string, err error) {
+func (l *Ledger) foldBatch(ctx context.Context, fold *int64, from, to string, through meter.Day, size int) (n int64, last string, err error) {
 	number := *fold
 	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		if err := l.unheld(tx); err != nil {
 			return err
 		}
 		var rows []meter.Row
-		if err := l.eachDone(tx, l.sql.takeUnfolded, []any{from, int64(through), size}, func(r DoneRow) { rows = append(rows, r.Row) }); err != nil {
+		if err := l.eachDone(tx, l.sql.takeUnfolded, []any{from, int64(through), size, to}, func(r DoneRow) { rows = append(rows, r.Row) }); err != nil {
 			return err
 		}
 		if n = int64(len(rows)); n == 0 {

@@ -29,7 +29,7 @@ func (l *Ledger) hot() map[string]struct {
 		"look up":         {l.sql.lookUp, []any{events}, [2]string{"meter_done_pkey", "meter_done_event"}},
 		"unfolded":        {l.sql.unfolded, []any{lines, 202601}, [2]string{"meter_done_unfolded", "meter_done_unfolded"}},
 		"recent":          {l.sql.recent, []any{lines, int64(5)}, [2]string{"meter_done_recent", "meter_done_recent"}},
-		"take unfolded":   {l.sql.takeUnfolded, []any{"line-1", 20260310, 100}, [2]string{"meter_done_unfolded", "meter_done_unfolded"}},
+		"take unfolded":   {l.sql.takeUnfolded, []any{"line-1", 20260310, 100, pastAll}, [2]string{"meter_done_unfolded", "meter_done_unfolded"}},
 		"stamp":           {l.sql.stamp, []any{events, int64(1)}, [2]string{"meter_done_pkey", "meter_done_event"}},
 		"changes":         {l.sql.changes, []any{lines, `["fam"]`, "a1", 0, 999912}, [2]string{"meter_done_unfolded", "meter_done_unfolded"}},
 		"changes, folded": {l.sql.changes, []any{lines, `["fam"]`, "a1", 0, 999912}, [2]string{"meter_folded_changes_pkey", "PRIMARY"}},

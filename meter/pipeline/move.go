@@ -121,7 +121,7 @@ func (mv *Mover) switchOver(ctx context.Context, line, from, to string) error {
 			return err
 		}
 		m.Due = mv.Horizon.Due(mv.Calendar, now)
-		if _, err := mv.Ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
+		if _, err := mv.Ledger.Fold(ctx, meterledger.FoldOptions{Line: line}); err != nil {
 			return err
 		}
 		return mv.Ledger.MoveLine(ctx, m)
@@ -220,9 +220,9 @@ func (mv *Mover) depart(ctx context.Context, step meterredis.Step, was string, a
 	})
 }
 
-// drained folds, and says whether SQL has so many changes of a line.
+// drained folds the rows of a line, and says whether SQL has so many changes of it.
 func (mv *Mover) drained(ctx context.Context, line string, version int64) error {
-	if _, err := mv.Ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
+	if _, err := mv.Ledger.Fold(ctx, meterledger.FoldOptions{Line: line}); err != nil {
 		return err
 	}
 	tag := meter.UnitTag(line, "")

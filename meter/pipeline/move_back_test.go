@@ -25,3 +25,20 @@ func TestLineComesBackInAnotherMonth(t *testing.T) {
 	p.use("line-1")
 	p.audit()
 }
+
+// A line moves when its own rows are folded: those of others, of which there may be a day's, are left to the daily fold.
+func TestMoveFoldsOneLine(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 8)
+		defer p.work()()
+		events := p.use("line-0", "line-1", "line-2", "line-0", "line-3")
+		p.must(p.mover().Move(t.Context(), "line-0", "family-1"))
+		for id, row := range p.rows(events) {
+			if folded := row.Fold > 0; folded != (id.Line == "line-0") {
+				t.Errorf("%+v is folded: %t", id, folded)
+			}
+		}
+		p.audit()
+	})
+}

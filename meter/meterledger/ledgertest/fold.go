@@ -52,6 +52,26 @@ func testFold(t *testing.T, server Server) {
 	}
 }
 
+// A fold of one line takes in all of its rows and no other's, however many those are.
+func testFoldOfALine(t *testing.T, server Server) {
+	w := newWorld(t, server)
+	w.append(w.some(100)...) // 25 of each of four lines
+	for _, line := range []string{"bob", "dot", "ann"} {
+		f, err := w.Fold(t.Context(), meterledger.FoldOptions{Line: line, Batch: 7})
+		if err != nil || f.Rows != 25 {
+			t.Errorf("%s: %+v, %v", line, f, err)
+		}
+		w.check()
+		changes, err := w.Changes(t.Context(), generation, []string{meter.UnitTag(line, "")}, meter.Span{})
+		if c := changes[meter.UnitTag(line, "")]; err != nil || c.Unfolded != 0 {
+			t.Errorf("%s: %+v, %v", line, c, err)
+		}
+	}
+	if f := w.fold(); f.Rows != 25 {
+		t.Errorf("the rest: %+v", f)
+	}
+}
+
 // Folds that run at once take in each row once.
 func testTwoFolds(t *testing.T, server Server) {
 	w := newWorld(t, server)

@@ -35,6 +35,7 @@ func Run(t *testing.T, server Server) {
 		"generation changes": testGenerationChanges,
 		"changes":            testChanges,
 		"fold":               testFold,
+		"fold of a line":     testFoldOfALine,
 		"two folds":          testTwoFolds,
 		"fold is cut off":    testFoldCutOff,
 		"late rows":          testLateRows,

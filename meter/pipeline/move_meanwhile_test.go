@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
@@ -79,6 +81,35 @@ func TestTopUpIsMadeBeforeTheLineMoves(t *testing.T) {
 		p.use("line-0", "line-2")
 		p.audit()
 	})
+}
+
+// A keeper that was held up before it lets in a new line, whose family is as new, grants it nothing there when it has moved meanwhile.
+func TestNewLineIsLetInWhereItIs(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), newPlant(t, servicetest.Postgres(t).Database(t), 8)
+	defer p.work()()
+	kin, ann := []meterledger.Family{{ID: "kin"}}, []meterledger.Line{{ID: "ann", Family: "kin", Individual: 1000}}
+	p.must(p.ledger.Import(ctx, kin, ann, nil))
+	believed, err := p.keeper().believe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	month := p.calendar.Month(time.Now())
+	id, err := p.ledger.OpenMonthOf(ctx, "ann", month)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.must(p.mover().Move(ctx, "ann", "family-0"))
+	p.must(p.meter.Admit(ctx, meterredis.Members{Family: "kin", Lines: []string{"ann"}}, true))
+	g := meter.Grant{ID: id, Line: "ann", Month: month, Individual: 1000}
+	if _, err := p.meter.Grant(ctx, believed, g, "kin"); !errors.Is(err, meter.LineMoved) {
+		t.Errorf("granted where it was: %v", err)
+	}
+	if _, err := p.keeper().Confirm(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p.use("ann", "line-0")
+	p.audit()
 }
 
 // An event of which the done log had no row, which another worker decided before its line moved, is not decided where the line is then.

@@ -26,6 +26,9 @@ if ARGV[2] ~= '' and version ~= 'moved' then
 	end
 	redis.call('HDEL', KEYS[1], ARGV[3])
 end
+if not version then -- the unit may be made later, by who let in the line when it was here
+	redis.call('SET', KEYS[3], 'moved')
+end
 if noted < tonumber(ARGV[5]) and redis.call('EXISTS', KEYS[1]) == 1 then
 	redis.call('HSET', KEYS[1], ARGV[4], '-' .. ARGV[5])
 end

@@ -89,6 +89,9 @@ func decodeObject(body []byte, fields map[string]any) (map[string]bool, error) {
 			return nil, &meter.Refusal{Reason: meter.DuplicateField, Field: name, Detail: "It is there twice: send it once."}
 		}
 		if err := decodeValue(d, to); err != nil {
+			if twice, ok := errors.AsType[*meter.Refusal](err); ok {
+				return nil, twice
+			}
 			return nil, &meter.Refusal{Reason: meter.WrongType, Field: name, Detail: "Amounts are whole numbers in digits alone, ids are texts: " + strings.TrimPrefix(err.Error(), "json: ")}
 		}
 		seen[name] = true
@@ -111,12 +114,39 @@ func decodeValue(d *json.Decoder, to any) error {
 	for parts := json.NewDecoder(bytes.NewReader(raw)); ; {
 		part, err := parts.Token()
 		if err != nil {
+			if err := once(raw); err != nil {
+				return err
+			}
 			return json.Unmarshal(raw, to)
 		}
 		if part == nil {
 			return errors.New("null is neither: leave the field out, or say what it is to be")
 		}
 	}
+}
+
+// once refuses an object that has a name twice: encoding/json takes the last of them.
+func once(raw []byte) error {
+	d, seen := json.NewDecoder(bytes.NewReader(raw)), map[string]bool{}
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return nil //nolint:nilerr // another one says what it is
+	}
+	for d.More() {
+		token, err := d.Token()
+		name, _ := token.(string)
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return err
+		}
+		if seen[name] {
+			return &meter.Refusal{Reason: meter.DuplicateField, Field: name[:min(len(name), meter.MaxID)], Detail: "It is there twice: send it once."}
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // month reads a parameter yyyyMM; 0 if it is not there.

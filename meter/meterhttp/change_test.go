@@ -143,6 +143,7 @@ func TestPolicies(t *testing.T) {
 		for _, bad := range []string{`{"cap":"-1"}`, `{"cap":"1.5"}`, `{"limit":"1"}`, `{"cap":""}`} {
 			s.want(bad, put("3", `{"version":2,"settings":`+bad+`}`), http.StatusUnprocessableEntity, ProblemPolicyRefused)
 		}
+		s.want("a setting twice", put("3", `{"version":2,"settings":{"cap":"5","cap":"none"}}`), http.StatusBadRequest, ProblemRequestMalformed)
 		s.want("gate", put("8", `{"version":2,"settings":{"open":"no"}}`), http.StatusConflict, ProblemGateManaged)
 		s.want("ninth", put("9", `{"version":0,"settings":{}}`), http.StatusNotFound, ProblemNotFound)
 		s.want("nobody's", s.send("GET", "/v1/policies/3?line=nobody", nil), http.StatusNotFound, ProblemNotFound)

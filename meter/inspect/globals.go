@@ -180,17 +180,17 @@ func (i *Inspector) judgeGlobal(ctx context.Context, key string, name meterredis
 	return j, err
 }
 
-// Counter returns the key that counts the changes of the owner of a key, as SQL knows the owner; empty if there is none.
+// Counter returns the key that counts the changes of the owner of a key in the same bucket, if SQL knows the owner; empty if there is none.
 func (i *Inspector) Counter(ctx context.Context, key string) (string, error) {
 	name, _ := i.Meter.Parse(key)
-	tag, known, err := i.tag(ctx, name)
+	_, known, err := i.tag(ctx, name)
 	switch {
 	case err != nil || !known:
 		return "", err
 	case name.Kind == meterredis.KindUnit, name.Kind == meterredis.KindPolicy, name.Kind == meterredis.KindVersion:
 		return "", nil
 	}
-	return counterKey(i, name, tag), nil
+	return counterKey(i, name), nil
 }
 
 // tag is the name of the unit whose key it is, if SQL knows it.
@@ -206,17 +206,13 @@ func (i *Inspector) tag(ctx context.Context, n meterredis.Name) (tag string, kno
 	return tag, known, nil
 }
 
-// counterKey is the key that counts the changes of the owner of a key.
-func counterKey(i *Inspector, n meterredis.Name, tag string) string {
-	members := meterredis.Members{Lines: []string{n.Line}}
-	if family := tag[2:]; tag == meter.UnitTag("", family) {
-		members = meterredis.Members{Family: family, Lines: []string{n.Line}}
+// counterKey is the key that counts the changes of the owner of a key, in the bucket of the key: no event changes one in another bucket than its
+// owner's, and whoever brings the owner there writes that. A key of no bucket has none.
+func counterKey(i *Inspector, n meterredis.Name) string {
+	if _, ok := n.BucketOf(); !ok {
+		return ""
 	}
-	keys := i.Meter.KeysOf(members)
-	if n.Line == "" {
-		return keys.FamilyVersion(n.Family)
-	}
-	return keys.LineVersion(n.Line)
+	return i.Meter.CounterOf(n)
 }
 
 // String says what is wrong with a key, for a person.

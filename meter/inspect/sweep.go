@@ -260,11 +260,10 @@ func (s *sweeping) extra(ctx context.Context, key string, n meterredis.Name, why
 
 // counterOf is the key that counts the changes of the owner of a key, if there is one.
 func (s *sweeping) counterOf(n meterredis.Name) string {
-	tag, ok := s.tagOf(n)
-	if !ok {
+	if _, known := s.tagOf(n); !known {
 		return ""
 	}
-	return counterKey(s.Inspector, n, tag)
+	return counterKey(s.Inspector, n)
 }
 
 func (s *sweeping) tagOf(n meterredis.Name) (string, bool) {

@@ -89,6 +89,16 @@ type Name struct {
 	Sound bool
 }
 
+// CounterOf is the key that counts the changes of whose key it is, in the bucket that its name says. The two are on one server of a Cluster,
+// whichever bucket the owner is in.
+func (m *Meter) CounterOf(n Name) string {
+	in := unit{bucket: n.Bucket}
+	if n.Line == "" {
+		return m.names.familyVersion(in, n.Family)
+	}
+	return m.names.lineVersion(in, n.Line)
+}
+
 // Parse reads the name of a key. ok is false for a key that is not the meter's. The records of events are not among
 // these keys: they are the store's.
 func (m *Meter) Parse(key string) (n Name, ok bool) {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -211,6 +213,21 @@ func (r *restoring) with(changes bool, work func(cmd *cobra.Command, at *restore
 			return err
 		}
 		return errors.Join(work(cmd, at), at.close())
+	}
+}
+
+// untilStopped ends a command's context when somebody stops it, so that it can leave things tidy. Who asks twice does not wait for that.
+func untilStopped(work func(cmd *cobra.Command, at *restorePlace) error) func(*cobra.Command, *restorePlace) error {
+	return func(cmd *cobra.Command, at *restorePlace) error {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop)
+		cmd.SetContext(ctx)
+		err := work(cmd, at)
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("stopped before its end: %w", err)
+		}
+		return err
 	}
 }
 

@@ -16,7 +16,7 @@ func newRestoreDrillCommand(r *restoring) *cobra.Command {
 		Long: "Does all of a restore under another prefix in the same Redis, so that how long one takes is a measured number. What lives is not\n" +
 			"touched. It takes as much of Redis' memory again.",
 		Args: noArguments,
-		RunE: r.on(func(cmd *cobra.Command, at *restorePlace) error {
+		RunE: r.on(untilStopped(func(cmd *cobra.Command, at *restorePlace) error {
 			plan := at.newPlan(r)
 			defer plan.Close()
 			done, err := plan.Drill(cmd.Context())
@@ -41,6 +41,6 @@ func newRestoreDrillCommand(r *restoring) *cobra.Command {
 				fmt.Fprintln(out, "SQL may have gone on in between, while events are decided: drill again, or with the gate closed")
 			}
 			return exitOf(found, 0)
-		}),
+		})),
 	}
 }

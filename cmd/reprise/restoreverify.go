@@ -44,7 +44,7 @@ func newRestoreVerifyCommand(r *restoring) *cobra.Command {
 			if v.correct && !v.dryRun {
 				open = r.on
 			}
-			return open(v.run)(cmd, nil)
+			return open(untilStopped(v.run))(cmd, nil)
 		},
 	}
 	cmd.Flags().BoolVar(&v.correct, "correct", false, "put right what differs, and keep what was there")

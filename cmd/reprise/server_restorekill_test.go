@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter/inspect"
@@ -88,5 +91,39 @@ func (s *restoreSite) expire() {
 		"UPDATE reprise.restore_targets SET available_at = 0 WHERE state IN ('processing', 'retryable')",
 	} {
 		servicetest.Postgres(s.t).Exec(database, sql)
+	}
+}
+
+// A drill that somebody stops leaves nothing in Redis: what it wrote takes as much memory as what lives.
+func TestAStoppedDrillLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newRestoreSite(t, 50)
+	s.connect()
+	ctx := t.Context()
+	conn, err := pgx.Connect(ctx, s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
+	if _, err := conn.Exec(ctx, "BEGIN; LOCK TABLE reprise.meter_done"); err != nil { // it waits for that in the middle
+		t.Fatal(err)
+	}
+	keys := func(pattern string) int {
+		found, err := s.byHand.Do("KEYS", pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found.([]any))
+	}
+	drill := s.process("drill")
+	eventually(t, "the shadow has units", func() bool { return keys("shadow:*:unit:*") > 0 })
+	if err := drill.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := drill.Wait(); err == nil {
+		t.Error("it says that it came to its end")
+	}
+	if n := keys("shadow:*"); n > 0 {
+		t.Errorf("%d keys of the shadow are left", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -32,7 +33,12 @@ type Checked struct {
 }
 
 // checkName is the plan's name for verifications alone: beside a session there may be one, and they are not the plan's last session.
-func checkName(plan string) string { return plan + "/verify" }
+func checkName(plan string) string { return plan + checkSuffix }
+
+const checkSuffix = "/verify"
+
+// isCheck reports whether a name is that of verifications alone.
+func isCheck(name string) bool { return strings.HasSuffix(name, checkSuffix) }
 
 // Check verifies everything outside of a session, at any time, traffic or not. With corrections, what is found is kept in a session of its
 // own, each target is corrected and verified again, and [Runner.Undo] can put back what was replaced. While a session of the plan is
@@ -215,7 +221,7 @@ func (k *check) correct(ctx context.Context, t Target, found []Finding) (correct
 
 // Undo puts back what the corrections of a session have replaced, the last first: 0 is the last verification that corrected. What was changed since
 // it was corrected is left. It tells found of each, and returns how many are as they were, and how many were left. Once undone, nothing
-// is undone again.
+// is undone again. A correction of which nobody has noted what became is undone where it was made, and is none where it was not.
 func (r *Runner) Undo(ctx context.Context, session int64, found func(Finding)) (undone, left int64, err error) {
 	d := r.plan.Describe()
 	if last, err := r.sessions.Last(ctx, d.Name); err == nil && !last.State.Over() {
@@ -224,6 +230,9 @@ func (r *Runner) Undo(ctx context.Context, session int64, found func(Finding)) (
 	v, err := r.sessions.Session(ctx, session)
 	if session == 0 {
 		v, err = r.sessions.Last(ctx, checkName(d.Name))
+	}
+	if err == nil && !v.State.Over() && v.Led {
+		err = running(v) // it goes on correcting
 	}
 	if err != nil {
 		return 0, 0, err
@@ -247,6 +256,9 @@ func (r *Runner) Undo(ctx context.Context, session int64, found func(Finding)) (
 				return undone, left, err
 			}
 			if done.Outcome != Undone {
+				if one.Outcome != Corrected {
+					continue // it was not corrected, or is right in another way
+				}
 				left++
 			} else if err := r.sessions.undone(ctx, one.Finding, done); err != nil {
 				return undone, left, err

@@ -1,7 +1,9 @@
 package restore
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/reprise-dev/reprise/store"
@@ -81,5 +83,51 @@ func testCheckAfterADeadOne(t *testing.T, s server) {
 	}
 	if ended, err := sessions.Session(t.Context(), l.session); err != nil || ended.State != Cancelled {
 		t.Errorf("the one that died is %+v, %v", ended, err)
+	}
+}
+
+// unanswered is a plan whose corrections are not answered, made or not.
+type unanswered struct {
+	*toy
+	made bool
+}
+
+func (p *unanswered) Correct(ctx context.Context, found Finding, f Fence, keep Keep) (Correction, error) {
+	if !p.made {
+		return Correction{}, errors.Join(keep(ctx, []byte(found.Detail)), store.ErrIndeterminate)
+	}
+	_, err := p.toy.Correct(ctx, found, f, keep)
+	return Correction{}, errors.Join(err, store.ErrIndeterminate)
+}
+
+// A verification that ended between a correction and the note of it has corrected: that is undone like any other. Where nothing was
+// corrected nothing is undone, and nothing is left. While it goes on correcting nothing is undone.
+func testUndoOfWhatWasNotNoted(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p := newToy("toy", 35, 10)
+	r := New(w.sessions(), p, options("one"))
+	w.start(r)
+	v := w.work(r)
+	request := CheckRequest{Who: "ann", Why: "test", Correct: true}
+	for _, made := range []bool{false, true} {
+		p.target.units["u00003"].value = 5
+		got, err := New(w.sessions(), &unanswered{p, made}, options("two")).Check(t.Context(), request)
+		if !errors.Is(err, store.ErrIndeterminate) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		told := int64(0)
+		undone, left, err := r.Undo(t.Context(), 0, func(Finding) { told++ })
+		if want := map[bool]int64{true: 1}[made]; err != nil || undone != want || told != want || left != 0 || p.target.units["u00003"].value != 5 {
+			t.Errorf("made %v: undone %d, left %d, told %d, %v, and it is %d", made, undone, left, told, err, p.target.units["u00003"].value)
+		}
+		if undone, left, err = r.Undo(t.Context(), got.Session, func(Finding) {}); err != nil || undone+left != 0 {
+			t.Errorf("made %v, again: undone %d, left %d, %v", made, undone, left, err)
+		}
+	}
+	live := &check{Runner: r, request: request, fence: Fence{Generation: v.Generation}}
+	_, err := live.alone(t.Context(), p.Describe())
+	w.must(err)
+	if _, _, err := r.Undo(t.Context(), 0, func(Finding) {}); !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), "wait for its end") {
+		t.Errorf("beside one that corrects: %v", err)
 	}
 }

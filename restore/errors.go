@@ -39,8 +39,12 @@ var (
 )
 
 func running(s Session) error {
-	return fmt.Errorf("%w: session %d of plan %q, begun by %s at %s, managed by %s since its last sign at %s: look at its status, or cancel it",
-		ErrRunning, s.ID, s.Plan, s.Who, s.StartedAt.Format(time.RFC3339), s.Owner, s.HeartbeatAt.Format(time.RFC3339))
+	next := "look at its status, or cancel it"
+	if isCheck(s.Plan) {
+		next = "wait for its end; if its process has died, for that of its lease"
+	}
+	return fmt.Errorf("%w: session %d of plan %q, begun by %s at %s, managed by %s since its last sign at %s: %s",
+		ErrRunning, s.ID, s.Plan, s.Who, s.StartedAt.Format(time.RFC3339), s.Owner, s.HeartbeatAt.Format(time.RFC3339), next)
 }
 
 func otherPlan(s Session, d Description) error {

@@ -45,7 +45,7 @@ func newMigrateCommand(p process) *cobra.Command {
 				return migrateStatus(cmd, dsn)
 			},
 		},
-		newMigratePrintCommand(&dsn),
+		newMigratePrintCommand(&dsn, &ledger),
 	)
 	return cmd
 }
@@ -115,7 +115,7 @@ func migrateStatus(cmd *cobra.Command, dsn string) error {
 	return err
 }
 
-func newMigratePrintCommand(dsn *string) *cobra.Command {
+func newMigratePrintCommand(dsn, ledger *string) *cobra.Command {
 	var role string
 	cmd := &cobra.Command{
 		Use:   "print",
@@ -125,6 +125,9 @@ func newMigratePrintCommand(dsn *string) *cobra.Command {
 		Example: "  reprise migrate print --store postgres:// --role reprise_service",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if *ledger != "" { // the SQL of a store would be taken for the ledger's
+				return usageError{errors.New("migrate print has the SQL of stores alone: the ledger's tables are made by `reprise migrate up --ledger DSN`")}
+			}
 			p, err := placeWithSchema(*dsn)
 			if err != nil {
 				return err

@@ -47,6 +47,9 @@ func checkConfig(cmd *cobra.Command, p process, flags *configFlags) error {
 		return err
 	}
 	log := newLogger(cmd.ErrOrStderr(), c.Log)
+	for is, meant := range config.Misspelt(p.Environ) { // as a start says it
+		log.Warn("a variable has no meaning here", "variable", is, "meant", meant)
+	}
 	if err := rehearse(cmd.Context(), &settingsMaker{life: cmd.Context(), log: log}, c); err != nil {
 		return usageError{err}
 	}

@@ -297,3 +297,14 @@ func TestConfigCommands(t *testing.T) {
 	writeFile(t, file, "routes: [{path: /, statuses: {"+strings.Join(statuses, ", ")+"}, exclude: [/a/b, '?ts'], excluded-before: [[/a]], final: [502], unknown: [500]}]\n")
 	must(t, "config", "check", "--config", file, "--upstream", "http://x", "--principal", "none")
 }
+
+// A variable that is misspelt and does no harm is named by a check, too, and not only by the start after it.
+func TestCheckNamesAMisspeltVariable(t *testing.T) {
+	t.Parallel()
+	var out, said strings.Builder
+	code := run(t.Context(), []string{"config", "check", "--upstream", "http://x", "--principal", "none"},
+		process{Out: &out, Err: &said, Environ: []string{"REPRISE_LEESE=7s"}})
+	if code != exitDone || !strings.Contains(said.String(), "REPRISE_LEASE") {
+		t.Errorf("exit code %d, printed %q, said %q", code, out.String(), said.String())
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,7 +173,7 @@ func (a *Restores) get(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, progress)
 }
 
-// change is POST /v1/restores/ID:pause, :resume and :cancel.
+// change is POST /v1/restores/ID:pause, :resume, :pace and :cancel.
 func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
 	id, verb, _ := strings.Cut(r.PathValue("id"), ":")
 	session, ok := a.session(w, r, id)
@@ -192,10 +193,17 @@ func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
 		if err = a.runner.Resume(r.Context(), session.ID, who, why); err == nil {
 			a.work()
 		}
+	case "pace":
+		var rate, batch int64
+		if rate, batch, err = paceOf(r.URL.Query()); err != nil {
+			fail(w, http.StatusBadRequest, ProblemRequestMalformed, err.Error())
+			return
+		}
+		err = a.runner.Pace(r.Context(), session.ID, rate, int(batch), who)
 	case "cancel":
 		err = a.runner.Cancel(r.Context(), session.ID, who, why)
 	default:
-		fail(w, http.StatusNotFound, ProblemNotFound, "What can be done is :pause, :resume and :cancel.")
+		fail(w, http.StatusNotFound, ProblemNotFound, "What can be done is :pause, :resume, :pace and :cancel.")
 		return
 	}
 	if err != nil {
@@ -203,6 +211,19 @@ func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// paceOf reads how fast a restore is to go.
+func paceOf(query url.Values) (rate, batch int64, err error) {
+	if rate, err = strconv.ParseInt(query.Get("rate"), 10, 64); err != nil {
+		return 0, 0, errors.New("Say how many units a second each worker does at most, as &rate=NUMBER; 0 is no limit.")
+	}
+	if text := query.Get("batch"); text != "" {
+		if batch, err = strconv.ParseInt(text, 10, 32); err != nil {
+			return 0, 0, errors.New("How many targets a worker takes at once is a number: &batch=NUMBER.")
+		}
+	}
+	return rate, batch, nil
 }
 
 // findingsAtOnce is how many are read at once.

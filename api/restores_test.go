@@ -186,6 +186,10 @@ func TestRestores(t *testing.T) {
 	c.ends(path)
 	ask("POST", "/v1/restores", `{"who":"ann","why":"a test"}`, 409, "restore-complete")
 	ask("POST", path+":pause?who=ann&why=test", "", 409, "restore-over")
+	for query, says := range map[string]string{"": "rate=NUMBER", "&rate=fast": "rate=NUMBER", "&rate=1&batch=x": "batch=NUMBER", "&rate=-1": "0 or more"} {
+		ask("POST", path+":pace?who=ann&why=test"+query, "", 400, says)
+	}
+	ask("POST", path+":pace?who=ann&why=test&rate=100", "", 409, "restore-over")
 	ask("GET", path+"/findings", "", 200, "")
 	c.exec("DROP TABLE reprise.restore_findings")
 	ask("GET", path+"/findings", "", 503, "reprise migrate up")

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,7 +16,7 @@ type Request struct {
 	FailedAt time.Time
 	Who, Why string
 	// Rate is how many units a second each worker does at most; 0 is no limit. Batch is how many targets a worker takes at
-	// once; 0 is 4.
+	// once; 0 is 4. Of a session that is resumed, 0 leaves what it has.
 	Rate  int64
 	Batch int
 	// Again begins one although the last one is complete and nothing is known to be lost since.
@@ -70,9 +71,6 @@ func (s *Sessions) begin(ctx context.Context, d Description, program string, r R
 	if err := r.check(); err != nil {
 		return v, false, err
 	}
-	if r.Batch == 0 {
-		r.Batch = defaultBatch
-	}
 	complete := int64(0) // the session that restored everything; the target system is asked outside of the transaction
 	if last, err := s.Last(ctx, d.Name); err == nil && last.complete(r) {
 		is, err := intact(last)
@@ -94,7 +92,10 @@ func (s *Sessions) begin(ctx context.Context, d Description, program string, r R
 		}
 		if found && !last.State.Over() {
 			v, resumed = last, true
-			return mayResume(last, d, r)
+			if err := mayResume(last, d, r); err != nil {
+				return err
+			}
+			return s.pace(tx, &v, cmp.Or(r.Rate, v.Rate), cmp.Or(r.Batch, v.Batch), r.Who)
 		}
 		failed := r.FailedAt
 		if failed.IsZero() {
@@ -142,7 +143,7 @@ func checkFailure(failed, now time.Time, d Description) error {
 }
 
 func (s *Sessions) add(tx *database.Tx, d Description, program string, r Request, failed time.Time, epoch int64, v *Session) error {
-	n, err := tx.Exec(s.sql.addSession, d.Name, d.Digest, d.Configuration, program, r.Who, r.Why, failed.UnixMicro(), len(d.Phases), epoch, r.Rate, r.Batch)
+	n, err := tx.Exec(s.sql.addSession, d.Name, d.Digest, d.Configuration, program, r.Who, r.Why, failed.UnixMicro(), len(d.Phases), epoch, r.Rate, cmp.Or(r.Batch, defaultBatch))
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,12 @@ func (s *Sessions) pause(ctx context.Context, id int64, paused bool, who, why st
 	if paused {
 		kind, reason = EventPaused, who+": "+why
 	}
-	return s.change(ctx, id, kind, who, why, func(tx *database.Tx) error { return tx.Run(s.sql.pauseSession, id, paused, reason) })
+	return s.change(ctx, id, who, why, func(tx *database.Tx, _ Session) error {
+		if err := tx.Run(s.sql.pauseSession, id, paused, reason); err != nil {
+			return err
+		}
+		return tx.Run(s.sql.addEvent, id, kind, who, why)
+	})
 }
 
 // Pace changes how many units a second each worker does at most, 0 for no limit, and how many targets it takes at once.
@@ -179,16 +185,25 @@ func (s *Sessions) Pace(ctx context.Context, id, rate int64, batch int, who stri
 	if err := (Request{Who: who, Why: who, Rate: rate, Batch: batch}).check(); err != nil {
 		return err
 	}
-	if batch == 0 {
-		batch = defaultBatch
-	}
-	return s.change(ctx, id, EventPaced, who, fmt.Sprintf("%d units a second and worker, %d targets in a batch", rate, batch), func(tx *database.Tx) error {
-		return tx.Run(s.sql.paceSession, id, rate, batch)
+	return s.change(ctx, id, who, "", func(tx *database.Tx, v Session) error {
+		return s.pace(tx, &v, rate, cmp.Or(batch, defaultBatch), who)
 	})
 }
 
+// pace changes how fast a session goes, unless it is that fast already.
+func (s *Sessions) pace(tx *database.Tx, v *Session, rate int64, batch int, who string) error {
+	if v.Rate == rate && v.Batch == batch {
+		return nil
+	}
+	v.Rate, v.Batch = rate, batch
+	if err := tx.Run(s.sql.paceSession, v.ID, rate, batch); err != nil {
+		return err
+	}
+	return tx.Run(s.sql.addEvent, v.ID, EventPaced, who, fmt.Sprintf("%d units a second and worker, %d targets in a batch", rate, batch))
+}
+
 // change changes a live session for an operator. It stays as it was read until it is changed.
-func (s *Sessions) change(ctx context.Context, id int64, kind, who, why string, work func(*database.Tx) error) error {
+func (s *Sessions) change(ctx context.Context, id int64, who, why string, work func(*database.Tx, Session) error) error {
 	if who == "" {
 		return fmt.Errorf("%w: say who wants it", ErrRequest)
 	}
@@ -205,17 +220,17 @@ func (s *Sessions) change(ctx context.Context, id int64, kind, who, why string, 
 		case v.State.Over() || v.State == Cancelling:
 			return fmt.Errorf("%w: session %d is %s", ErrOver, id, v.State)
 		}
-		if err := work(tx); err != nil {
-			return err
-		}
-		return tx.Run(s.sql.addEvent, id, kind, who, why)
+		return work(tx, v)
 	})
 }
 
 // cancel begins to cancel a session.
 func (s *Sessions) cancel(ctx context.Context, id int64, who, why string) error {
-	return s.change(ctx, id, EventCancelled, who, why, func(tx *database.Tx) error {
+	return s.change(ctx, id, who, why, func(tx *database.Tx, _ Session) error {
 		n, err := tx.Exec(s.sql.cancelSession, id, who+": "+why)
-		return only(n, err, fmt.Errorf("%w: session %d is about to open the gate: wait for its end", ErrOver, id))
+		if err := only(n, err, fmt.Errorf("%w: session %d is about to open the gate: wait for its end", ErrOver, id)); err != nil {
+			return err
+		}
+		return tx.Run(s.sql.addEvent, id, EventCancelled, who, why)
 	})
 }

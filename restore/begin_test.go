@@ -226,6 +226,17 @@ func testPace(t *testing.T, s server) {
 			t.Errorf("%d targets at %d, want %d at 1000", len(c.targets), c.session.Rate, batch)
 		}
 	}
+	w.must(w.runner(p, "one").Pace(t.Context(), 0, 1000, 0, "ann")) // as it is
+	for _, asked := range []struct{ rate, want int64 }{{700, 700}, {0, 700}} {
+		w.expire()
+		resumed, again, err := w.runner(p, "one").Start(t.Context(), Request{Who: "ann", Why: "it is too slow", Rate: asked.rate})
+		if err != nil || !again || resumed.Rate != asked.want || resumed.Batch != 5 {
+			t.Errorf("resumed with a rate of %d: %v, %+v, %v", asked.rate, again, resumed, err)
+		}
+	}
+	if paced := w.events(v, EventPaced); len(paced) != 3 {
+		t.Errorf("%v", paced)
+	}
 	w.must(sessions.Pace(t.Context(), v.ID, 0, 0, "ann"))
 	w.expire()
 	w.restored(p, w.work(w.runner(p, "one")))

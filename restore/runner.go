@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (r *Runner) Start(ctx context.Context, request Request) (v Session, resumed
 	return r.sessions.begin(ctx, d, r.options.Program, request, func(last Session) (bool, error) {
 		generation, err := r.plan.Generation(ctx)
 		if err != nil {
-			return false, fmt.Errorf("ask whether what session %d has restored is still there: %w", last.ID, err)
+			return false, fmt.Errorf("ask whether what session %d has restored is still there: %w; to restore in any case, ask for it again (reprise restore start --again)", last.ID, err)
 		}
 		return generation != "" && generation == last.Generation, nil
 	})
@@ -187,6 +188,16 @@ func (r *Runner) Resume(ctx context.Context, id int64, who, why string) error {
 		return err
 	}
 	return r.sessions.Resume(ctx, v.ID, who, why)
+}
+
+// Pace changes how fast it goes: how many units a second each worker does at most, 0 for no limit, and how many targets a worker takes at
+// once, 0 for as many as before. Workers learn of it with the next targets that they take.
+func (r *Runner) Pace(ctx context.Context, id, rate int64, batch int, who string) error {
+	v, err := r.named(ctx, id)
+	if err != nil {
+		return err
+	}
+	return r.sessions.Pace(ctx, v.ID, rate, cmp.Or(batch, v.Batch), who)
 }
 
 // Cancel ends a live session without completing it. The gate stays closed, and another session can be begun. It returns when late

@@ -67,13 +67,13 @@ func newRestoreCommand(p process) *cobra.Command {
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&r.file, "config", variable(p.Environ, meterConfigVariable), "the meter's configuration `file` (also "+meterConfigVariable+")")
-	flags.StringVar(&r.redis, "redis", "", "the `DSN` of the Redis to restore (also REPRISE_METER_REDIS, or redis in the file); status, pause and resume need none")
+	flags.StringVar(&r.redis, "redis", "", "the `DSN` of the Redis to restore (also REPRISE_METER_REDIS, or redis in the file); status, pause, resume and pace need none")
 	flags.StringVar(&r.ledger, "ledger", "", "the `DSN` of the SQL to restore from (also REPRISE_METER_LEDGER, or ledger in the file)")
 	flags.StringVar(&r.plan, "plan", planName, "what is restored: meter")
 	flags.StringVar(&r.who, "who", variable(p.Environ, "USER"), "who does it: it is kept")
 	flags.StringVar(&r.why, "why", "", "why: it is kept")
 	cmd.AddCommand(
-		newRestoreStartCommand(r), newRestoreWorkCommand(r), newRestoreStatusCommand(r), newRestorePauseCommand(r), newRestoreResumeCommand(r),
+		newRestoreStartCommand(r), newRestoreWorkCommand(r), newRestoreStatusCommand(r), newRestorePauseCommand(r), newRestoreResumeCommand(r), newRestorePaceCommand(r),
 		newRestoreCancelCommand(r), newRestoreAssessCommand(r), newRestoreVerifyCommand(r), newRestoreUndoCommand(r), newRestoreDrillCommand(r), newRestoreCertificateCommand(r),
 	)
 	return cmd

@@ -45,7 +45,7 @@ func newRestoreStartCommand(r *restoring) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&s.failedAt, "failure-time", "", "when Redis lost its data, as 2026-03-01T03:00:00Z; without it, now")
 	flags.IntVar(&s.workers, "workers", 2, "how many targets this process writes at once")
-	flags.Int64Var(&s.rate, "rate", 0, "how many units a second each worker writes at most; 0 is no limit")
+	flags.Int64Var(&s.rate, "rate", 0, "how many units a second each worker writes at most; 0 is no limit, or that of the restore that goes on")
 	flags.BoolVar(&s.dryRun, "dry-run", false, "say what would be done, and write nothing")
 	flags.BoolVar(&s.again, "again", false, "restore also what is complete already")
 	flags.BoolVar(&s.takeOver, "take-over", false, "restore also a Redis with a generation that this SQL has never had: another installation's, or one that is newer than a restored SQL")
@@ -211,6 +211,27 @@ func newRestorePauseCommand(r *restoring) *cobra.Command {
 
 func newRestoreResumeCommand(r *restoring) *cobra.Command {
 	return newRestoreSwitch(r, r.onSQL, "resume", "Let it go on", (*restore.Runner).Resume)
+}
+
+// newRestorePaceCommand is for a restore that is in the way of others, or could be faster.
+func newRestorePaceCommand(r *restoring) *cobra.Command {
+	var rate int64
+	var batch int
+	cmd := &cobra.Command{
+		Use: "pace --rate R", Short: "Change how fast the restore goes", Args: noArguments,
+		Long: "Changes how many units a second each worker writes at most, and how many targets it takes at once. Workers learn of it with the\nnext targets that they take.",
+		RunE: r.onSQL(func(cmd *cobra.Command, at *restorePlace) error {
+			if !cmd.Flags().Changed("rate") {
+				return usageError{errors.New("say how fast: --rate UNITS a second and worker, 0 for no limit")}
+			}
+			plan := at.newPlan(r)
+			defer plan.Close()
+			return at.runner(plan, processName(), 1).Pace(cmd.Context(), 0, rate, batch, r.name())
+		}),
+	}
+	cmd.Flags().Int64Var(&rate, "rate", 0, "how many units a second each worker writes at most; 0 is no limit")
+	cmd.Flags().IntVar(&batch, "batch", 0, "how many targets a worker takes at once; 0 leaves it as it is")
+	return cmd
 }
 
 // newRestoreCancelCommand needs Redis too: late writes are shut out there.

@@ -214,6 +214,8 @@ func TestRestoreCommands(t *testing.T) {
 	call(0, "status", "--watch").has("it is over")
 	call(1, "pause").has("the restore is over")
 	call(1, "resume").has("the restore is over")
+	call(2, "pace").has("--rate")
+	call(1, "pace", "--rate", "100").has("the restore is over")
 	for _, command := range []string{"cancel", "certificate", "assess", "verify", "undo", "work", "start"} {
 		call(2, command).has("no redis; say it with --redis")
 	}

@@ -96,7 +96,8 @@ func (p *pair) read(ctx context.Context) (toward, away ring, m move, err error) 
 	}
 	source, ok := away.marks[store.SourceMark]
 	if !ok || !toward.has(store.CopyMark, source.Check) {
-		return toward, away, m, refuse("the marks of the move are gone: the stores are not those that were opened")
+		// Whoever runs requests where a store cannot be asked must not take this for that: what had the marks had records.
+		return toward, away, m, fmt.Errorf("%w: %w", store.ErrLost, refuse("the marks of the move are gone: the stores are not those that were opened, or one is as it was before"))
 	}
 	m = move{link: source.Check, from: away.marks[store.MovedMark].PrimaryFrom, at: away.at}
 	return toward, away, m, sameSecrets(toward.secrets, away.secrets)

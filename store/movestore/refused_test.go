@@ -210,3 +210,22 @@ func TestCopyIsComplete(t *testing.T) {
 		t.Errorf("a record that is another one there: %+v, %v", found, err)
 	}
 }
+
+// replaced is a store that may become another one, as one that is put back from a backup.
+type replaced struct{ *memstore.Store }
+
+// A store that is put back as it was before the move has lost records. That is not a store which cannot be asked.
+func TestAStoreFromBeforeTheMoveHasLostRecords(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	primary, previous := stores(t, c)
+	target := &replaced{primary}
+	s := open(t, target, previous, c, time.Hour)
+	if _, _, err := s.Secrets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	target.Store, _ = stores(t, c)
+	if _, _, err := s.Secrets(t.Context()); !errors.Is(err, store.ErrLost) || !errors.Is(err, movestore.ErrRefused) {
+		t.Errorf("%v", err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -138,10 +139,12 @@ func (at *restorePlace) outcomeOf(ctx context.Context, p restore.Progress) (o ou
 	for _, of := range []restore.Outcome{restore.Corrected, restore.Undone, restore.Lost, restore.Waiting} {
 		delete(o.counts, of)
 	}
-	seen := map[string]bool{}
+	found := foundEvents{wait: int(p.Findings[restore.Waiting])}
 	for after := int64(0); ; {
 		page, err := at.sessions.Findings(ctx, p.Session.ID, after, 1000)
 		if err != nil || len(page) == 0 {
+			o.events = append(found.lost, found.waiting...)
+			o.counts[restore.Lost], o.counts[restore.Waiting] = int64(len(found.lost)), int64(len(found.waiting))
 			return o, err
 		}
 		for _, f := range page {
@@ -150,13 +153,28 @@ func (at *restorePlace) outcomeOf(ctx context.Context, p restore.Progress) (o ou
 			case restore.Corrected, restore.Undone:
 				o.counts[f.Outcome]++
 			case restore.Lost, restore.Waiting:
-				if !seen[f.Item] {
-					seen[f.Item] = true
-					o.counts[f.Outcome]++
-					o.events = append(o.events, f)
-				}
+				found.take(f)
 			}
 		}
+	}
+}
+
+// foundEvents are the events that a session has found, in all of its rounds. What was lost in one is lost. What waits is what the last round has
+// found, and that is the end of it: what waited before may have gone with Redis since.
+type foundEvents struct {
+	wait          int // how many findings of the last round wait
+	lost, waiting []restore.Finding
+}
+
+// take is called with the findings in their order.
+func (e *foundEvents) take(f restore.Finding) {
+	if f.Outcome == restore.Waiting {
+		e.waiting = append(e.waiting, f)
+		e.waiting = e.waiting[max(0, len(e.waiting)-e.wait):]
+		return
+	}
+	if !slices.ContainsFunc(e.lost, func(o restore.Finding) bool { return o.Item == f.Item }) {
+		e.lost = append(e.lost, f)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -38,6 +39,26 @@ func (w *world) plannedBy(r *Runner) Session {
 	}
 	w.must(l.leave(w.Context()))
 	return v
+}
+
+// What has the lowest priority is taken first.
+func testPriority(t *testing.T, s server) {
+	w := newWorld(t, s)
+	p := newToy("toy", 12, 2)
+	p.lastFirst = true
+	sessions, v := w.planned(p)
+	w.must(sessions.Pace(t.Context(), v.ID, 0, 1, "ann"))
+	var taken []string
+	for range 6 {
+		c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute)
+		w.must(err)
+		for _, one := range c.targets {
+			taken = append(taken, one.From)
+		}
+	}
+	if d := cmp.Diff([]string{"u00010", "u00008", "u00006", "u00004", "u00002", "u00000"}, taken); d != "" {
+		t.Error(d)
+	}
 }
 
 // Any number of workers that take targets at once take different ones, and all of them.

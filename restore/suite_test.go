@@ -75,6 +75,7 @@ func suite(t *testing.T, s server) {
 		"pause":                      testPause,
 		"hears itself":               testHearsItself,
 		"pace":                       testPace,
+		"priority":                   testPriority,
 		"cancel":                     testCancel,
 		"other sessions":             testOtherSessions,
 		"cancel without target":      testCancelWithoutTarget,

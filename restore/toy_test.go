@@ -26,6 +26,8 @@ type toy struct {
 	wrong string
 	// lacks is how many units Expect counts that Targets does not list.
 	lacks int64
+	// lastFirst gives later targets a lower priority.
+	lastFirst bool
 	// unready is what Ready says.
 	unready error
 }
@@ -169,7 +171,11 @@ func (p *toy) Targets(ctx context.Context, _ int, after string, limit int) (all 
 		if len(all) == limit {
 			return all, false, nil
 		}
-		all = append(all, p.part(chunk))
+		part := p.part(chunk)
+		if p.lastFirst {
+			part.Priority = -int64(slices.Index(p.units, part.From))
+		}
+		all = append(all, part)
 	}
 	return all, true, nil
 }

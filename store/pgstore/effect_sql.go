@@ -26,6 +26,8 @@ var (
 	joinEffectSQL string
 	//go:embed query/join_claim.sql
 	joinClaimSQL string
+	//go:embed query/join_lock.sql
+	joinLockSQL string
 	//go:embed query/notify.sql
 	notifySQL string
 	//go:embed query/same_transaction.sql
@@ -37,7 +39,7 @@ var (
 // effectStatements are these, for one schema.
 type effectStatements struct {
 	lock, load, deleteOpen, deleteAnswered string
-	insert, join, claim, notify            string
+	insert, join, claim, lockFound, notify string
 	insertOpen                             string
 	channel                                string
 }
@@ -49,7 +51,7 @@ func (e Effects) statements() (effectStatements, error) {
 	}
 	s := effectStatements{
 		lock: lockEffectSQL, load: loadSQL, deleteOpen: deleteOpenSQL, deleteAnswered: deleteAnsweredSQL,
-		insert: insertEffectSQL, join: joinEffectSQL, claim: joinClaimSQL, notify: notifySQL, insertOpen: insertOpenSQL,
+		insert: insertEffectSQL, join: joinEffectSQL, claim: joinClaimSQL, lockFound: joinLockSQL, notify: notifySQL, insertOpen: insertOpenSQL,
 		channel: address{schema: schema}.channel(),
 	}
 	if schema == DefaultSchema {
@@ -58,7 +60,7 @@ func (e Effects) statements() (effectStatements, error) {
 	if err := dsn.CheckSchema(schema); err != nil {
 		return s, err
 	}
-	for _, statement := range []*string{&s.lock, &s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim, &s.insertOpen} {
+	for _, statement := range []*string{&s.lock, &s.load, &s.deleteOpen, &s.deleteAnswered, &s.insert, &s.join, &s.claim, &s.lockFound, &s.insertOpen} {
 		*statement = strings.ReplaceAll(*statement, "reprise.", schema+".")
 	}
 	return s, nil

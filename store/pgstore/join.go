@@ -33,7 +33,7 @@ func JoinSQL(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, acti
 //
 // Above READ COMMITTED a transaction does not see what was committed since it began. Where another has
 // used the key since, the error is [store.ErrSerialization], perhaps only after the action has run: all of
-// the transaction is to be rolled back and run again.
+// the transaction is to be rolled back and run again. An answer that it does see holds, and is given.
 //
 // Whether a commit whose reply was lost has happened is for the caller to find out: by calling again, which
 // is answered with the answer if there is one.
@@ -95,12 +95,15 @@ func (e Effects) join(ctx context.Context, tx joined, invocation *store.Invocati
 		}
 		return store.Effect{}, conflict(err)
 	}
-	candidate, begun, reply, granted := invocation.Decide(records(j.held), j.held[0].at)
+	candidate, begun, reply, granted := invocation.Decide(records(j.held), j.held[len(j.held)-1].at)
+	if !granted {
+		begun = nil // it is what was found
+	}
+	if err := j.stand(ctx, candidate, begun, reply); err != nil {
+		return store.Effect{}, conflict(err)
+	}
 	if !granted {
 		return invocation.Answered(candidate, reply)
-	}
-	if err := j.claim(ctx, candidate, begun); err != nil {
-		return store.Effect{}, conflict(err)
 	}
 	response, err := action(ctx)
 	if err != nil {
@@ -125,7 +128,7 @@ type joining struct {
 	invocation *store.Invocation
 	held       []*held
 	began      time.Time
-	claimed    bool // a row was written that stands for the claim
+	claimed    bool // a row was written that stands for the claim: see stand
 }
 
 // hold takes the locks of the candidates, waiting for a bounded time, and loads their records.
@@ -194,33 +197,6 @@ func uuid(b []byte) string {
 	return fmt.Sprintf("%s-%s-%s-%s-%s", s[:8], s[8:12], s[12:16], s[16:20], s[20:])
 }
 
-// claim makes sure that the record is still as it was loaded. Under READ COMMITTED the lock does. Above it
-// the transaction may not see the latest, so it writes a row that only one can write.
-func (j *joining) claim(ctx context.Context, candidate int, begun *machine.Record) error {
-	h := j.held[candidate]
-	if h.isolation == "read committed" || h.isolation == "read uncommitted" {
-		return nil
-	}
-	digest := begun.Scope.Digest
-	if h.stands {
-		if err := j.tx.exec(ctx, j.remove(h), halves(digest, j.began)...); err != nil {
-			return err
-		}
-		h.stands = false
-	}
-	j.claimed = true
-	var at int64
-	return j.tx.queryRow(ctx, j.effectStatements.claim, halves(digest, int64(begun.Claimed), form.Pack(begun).Record), &at)
-}
-
-// withdraw leaves the key as it was, as far as the transaction still can, and returns the action's error.
-func (j *joining) withdraw(ctx context.Context, candidate int, cause error) error {
-	if !j.claimed {
-		return cause
-	}
-	return errors.Join(cause, j.tx.exec(ctx, j.deleteOpen, halves(j.invocation.Candidates[candidate].Scope.Digest, j.began)...))
-}
-
 // end writes the record of the answer.
 func (j *joining) end(ctx context.Context, candidate int, end ending) (machine.Instant, error) {
 	h := j.held[candidate]
@@ -264,7 +240,7 @@ func conflict(err error) error {
 	case errors.Is(err, store.ErrCorrupt):
 		return err
 	case errors.Is(err, errNoRow) || serialization[sqlState(err)]:
-		return fmt.Errorf("%w: %w", store.ErrSerialization, err)
+		return fmt.Errorf("%w: %w", store.ErrSerialization, explain(err))
 	}
 	return store.Unavailable(explain(err))
 }

@@ -180,15 +180,24 @@ func TestJoiningAfterAnotherTransaction(t *testing.T) {
 func TestJoiningAnActionThatFails(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *shop, begin func() host, _ string) {
-		key, why := newBegin(), errors.New("out of stock")
+		guard := s.open(Options{MaxConns: 4})
+		key, failed, why := newBegin(), newBegin(), errors.New("out of stock")
+		want(t, guard, machine.Acquired, failed)
+		was := want(t, guard, machine.Failed, machine.Fail{Hold: completion(failed, nil).Hold, NoEffect: true, Reason: "no", Remember: time.Hour})
 		h := begin()
-		_, err := h.join(t.Context(), invocation(key), func(context.Context) (machine.Response, error) { return machine.Response{}, why })
-		if !errors.Is(err, why) {
-			t.Errorf("%v", err)
+		for _, b := range []machine.Begin{key, failed} {
+			_, err := h.join(t.Context(), invocation(anotherCaller(b)), func(context.Context) (machine.Response, error) { return machine.Response{}, why })
+			if !errors.Is(err, why) {
+				t.Errorf("%v", err)
+			}
 		}
 		if err := h.commit(); err != nil {
 			t.Fatal(err)
 		}
-		want(t, s.open(Options{MaxConns: 4}), machine.NotFound, machine.Inspect{Scope: key.Scope})
+		want(t, guard, machine.NotFound, machine.Inspect{Scope: key.Scope})
+		is := want(t, guard, machine.Found, machine.Inspect{Scope: failed.Scope})
+		if is.Record.State != machine.Retryable || is.Record.Revision != was.Revision {
+			t.Errorf("a key that could be tried again is %v at revision %d, was at %d", is.Record.State, is.Record.Revision, was.Revision)
+		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/internal/flow"
+	"github.com/reprise-dev/reprise/internal/patience"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 )
@@ -82,9 +83,13 @@ func (v *invocation) rest(d flow.Directive) func() {
 // advance does one thing that the flow says, and returns the next.
 func (v *invocation) advance(ctx context.Context, d flow.Directive) flow.Directive {
 	if d.Verb == flow.Wait {
-		v.await(ctx, d)
-		if ctx.Err() != nil {
+		who := patience.Of(ctx)
+		v.await(who, d)
+		switch {
+		case ctx.Err() != nil:
 			return v.flow.Leave()
+		case who.Err() != nil:
+			return v.flow.Deserted()
 		}
 		return v.flow.Woken(v.now())
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/reprise-dev/reprise"
+	"github.com/reprise-dev/reprise/internal/patience"
 )
 
 // exchange is one guarded request and its answer. It is also the context in which the guard works: the
@@ -17,6 +18,7 @@ type exchange struct {
 	body       heldBody
 	length     int
 	recorder   recorder
+	acting     bool // the handler runs, and goes on without the client
 }
 
 type exchangeKey struct{}
@@ -29,16 +31,22 @@ func newExchange(m *Middleware, w http.ResponseWriter, r *http.Request, next htt
 	return x
 }
 
-// Value implements [context.Context]; it also finds the exchange itself.
+// Value implements [context.Context]; it also finds the exchange itself, and the client for whom a duplicate waits.
 func (x *exchange) Value(key any) any {
-	if key == (exchangeKey{}) {
+	switch key {
+	case exchangeKey{}:
 		return x
+	case patience.Key{}:
+		if !x.acting {
+			return x.request.Context()
+		}
 	}
 	return x.Context.Value(key)
 }
 
 // act is the action: it runs the handler.
 func (x *exchange) act(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+	x.acting = true
 	x.recorder.begin(run)
 	aborted := x.handle(ctx)
 	return x.recorder.settle(aborted)

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/internal/patience"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/reprisetest"
 	"github.com/reprise-dev/reprise/store/faultstore"
@@ -157,6 +160,34 @@ func TestClientHangsUp(t *testing.T) {
 	}
 	if a := serveOn(t, s.bench.Guard, httpguard.Options{}, created).post("k1"); a.status != 201 || a.header.Get(httpguard.HeaderReplayed) != "true" {
 		t.Errorf("%d %s %v", a.status, a.body, a.header)
+	}
+}
+
+// Nobody would get the answer for which a duplicate waits whose client has gone. What the handler itself waits for goes on.
+func TestADuplicatesClientHangsUp(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	s := serve(t, reprise.Policy{Wait: time.Hour}, httpguard.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		if patience.Of(r.Context()) != r.Context() {
+			t.Error("what the handler waits for ends with its client")
+		}
+		close(entered)
+		<-release
+		created(w, r)
+	})
+	first := make(chan answer, 1)
+	go func() { first <- s.post("k1") }()
+	<-entered
+	ctx, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	duplicate, left := s.request("POST", "/orders", `{"item":"tea"}`, "Idempotency-Key: k1", "Content-Type: application/json").WithContext(ctx), httptest.NewRecorder()
+	s.server.Config.Handler.ServeHTTP(left, duplicate)
+	close(release)
+	if left.Code != http.StatusConflict || !strings.Contains(left.Body.String(), "in-progress") {
+		t.Errorf("%d %s", left.Code, left.Body)
+	}
+	if a := <-first; a.status != 201 {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 

@@ -31,7 +31,7 @@ var layers = []layer{
 	{"meter/meterredis", []string{"machine", "meter", "store", "store/redisstore"}}, // its effects are that store's
 	{"store", []string{"machine"}},
 	{"store/storetest", []string{"machine", "store", "store/faultstore", "store/memstore"}}, // memstore is what others are compared with
-	{".", []string{"machine", "store", "internal/flow", "internal/redact"}},
+	{".", []string{"machine", "store", "internal/flow", "internal/patience", "internal/redact"}},
 	{"reprisetest", []string{".", "machine", "store", "store/memstore", "store/faultstore"}},
 	{"httpguard", []string{".", "machine", "store", "internal/..."}},
 	{"retryclient", []string{"internal/..."}},

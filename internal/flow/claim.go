@@ -19,6 +19,9 @@ func (f *Flow) acquire(now time.Duration, candidate int, seen uint64) Directive 
 // Woken reports that the wait for another's answer is over. The only way on is to claim again.
 func (f *Flow) Woken(now time.Duration) Directive { return f.acquire(now, 0, 0) }
 
+// Deserted reports that nobody waits for another's answer any more.
+func (f *Flow) Deserted() Directive { return f.end(InProgress) }
+
 // Leave reports that the caller gave up before the action began.
 func (f *Flow) Leave() Directive {
 	if f.phase != claiming {

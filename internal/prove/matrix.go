@@ -52,7 +52,7 @@ func lines() []line {
 			"Redis behind Sentinel": {inStore("redisstore", "^TestConformance$/^sentinel$/^linear$"), ordered, "commands"},
 			"Redis Cluster":         {inStore("redisstore", "^TestConformance$/^cluster$/^linear$"), ordered, "commands"},
 		}},
-		{"it is honest when something goes wrong", "every I/O fails once, before and after it was done, in every way (of the thousands with which Redis lists what is unknown, all alike, about a hundred in each way); servers, disks and networks are harmed under load; histories with faults have an order", map[string]cell{
+		{"it is honest when something goes wrong", "of one server every I/O fails once, before and after it was done, in every way (of the thousands with which Redis lists what is unknown, all alike, about a hundred in each way); servers, disks and networks are harmed under load, in a Cluster one of its servers, and behind Sentinel the master is replaced; histories with faults have an order", map[string]cell{
 			"SQLite":                {inStore("sqlitestore", "^TestFaults$"), faults, "faults and histories"},
 			"PostgreSQL":            {inStore("pgstore", "^TestFaults$"), faults, "faults and histories"},
 			"MariaDB":               {inStore("mysqlstore", "^TestFaults$"), faults, "faults and histories"},

@@ -51,7 +51,7 @@ func single() []proof {
 			[]string{"-race", "-timeout=2h", "-run=^TestStore$/^random$", "./store/memstore"}, commands, "commands"},
 		{"every store keeps the whole contract",
 			"the conformance suite, and each store's own tests of crashes, full disks, damage and several processes",
-			[]string{"-race", "-timeout=2h", "./store/..."}, passed, "tests"},
+			[]string{"-race", "-timeout=6h", "./store/..."}, passed, "tests"},
 		{"a secret is keys without a key running twice or a replay lost",
 			"two proxy processes on one store, SQLite, PostgreSQL and MariaDB, under load, before, at and after the instant",
 			[]string{"-race", "-timeout=1h", "-run=^TestRotation$", "./cmd/reprise"}, keys, "keys"},

@@ -40,8 +40,10 @@ func newMeterServeCommand(p process) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := startMeter(cmd.Context(), c, newLogger(p.Err, c.Log))
-		if err != nil {
+		s, _, err := startUnlessStopped(cmd.Context(), signals, func(ctx context.Context) (*meterService, error) {
+			return startMeter(ctx, c, newLogger(p.Err, c.Log))
+		})
+		if s == nil {
 			return err
 		}
 		select {

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -43,9 +41,12 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 	for is, meant := range config.Misspelt(p.Environ) {
 		log.Warn("a variable has no meaning here", "variable", is, "meant", meant)
 	}
-	s, err := startUnlessStopped(ctx, c, flags, log, signals)
+	s, old, err := startUnlessStopped(ctx, signals, func(ctx context.Context) (*service, error) { return startService(ctx, c, flags, log) })
 	if s == nil {
 		return err
+	}
+	if old {
+		s.reload(ctx)
 	}
 	for {
 		select {
@@ -59,38 +60,6 @@ func runProxy(ctx context.Context, p process, flags *configFlags, signals <-chan
 			return s.stop("the program is to end", signals)
 		case err := <-s.failed:
 			return errors.Join(err, s.stop("the listener failed", signals))
-		}
-	}
-}
-
-// startUnlessStopped starts the service. A signal to stop ends that, also where a store does not answer; there is no service
-// then. One that had started all the same is stopped in order, which is no error. After a signal to reload what was read for the start
-// is old.
-func startUnlessStopped(life context.Context, c *config.Config, flags *configFlags, log *slog.Logger, signals <-chan os.Signal) (s *service, err error) {
-	ctx, cancel := context.WithCancelCause(life)
-	defer cancel(nil)
-	started := make(chan struct{})
-	go func() {
-		defer close(started)
-		s, err = startService(ctx, c, flags, log)
-	}()
-	old := false
-	for {
-		select {
-		case <-started:
-			if err == nil && ctx.Err() != nil {
-				return nil, s.stop("a signal while it started", signals)
-			}
-			if err == nil && old {
-				s.reload(life)
-			}
-			return s, err
-		case sig := <-signals:
-			if sig == syscall.SIGHUP {
-				old = true // there is nothing yet that could be reloaded
-				continue
-			}
-			cancel(fmt.Errorf("stopped by %v before it had started", sig))
 		}
 	}
 }

@@ -19,7 +19,8 @@ func Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, action 
 
 // Join does what [Effects.Do] does, in a transaction that its caller has begun, at any isolation, and will
 // end. The effect holds once that is committed; the key is held until then. After an error the caller rolls
-// back, unless it is a [*store.Refusal]: then nothing was written, and the transaction can go on. An action that ends the transaction
+// back, unless it is a [*store.Refusal]: then nothing was written, and the transaction can go on. It may hold the key all the same,
+// so one that goes on ends soon: whoever has the key cannot renew its lease meanwhile. An action that ends the transaction
 // all the same, or goes on after the server has, is [store.ErrIndeterminate]: what it did may be committed.
 //
 // Where the server asks for all of the transaction again, because it conflicts with another one, the error is

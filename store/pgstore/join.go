@@ -28,7 +28,8 @@ func JoinSQL(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, acti
 
 // Join does what [Effects.Do] does, in a transaction that its caller has begun and will end. The effect
 // holds once that is committed; the key is held until then. After an error the caller rolls back, unless
-// it is a [*store.Refusal]: then nothing was written, and the transaction can go on. An action that ends the
+// it is a [*store.Refusal]: then nothing was written, and the transaction can go on. It holds the key all the same, so one that goes
+// on ends soon: whoever has the key cannot renew its lease meanwhile. An action that ends the
 // transaction all the same is [store.ErrIndeterminate]: what it did may be committed, and its key is as it was.
 //
 // Above READ COMMITTED a transaction does not see what was committed since it began. Where another has

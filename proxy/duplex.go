@@ -4,7 +4,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // duplex is for requests whose answer may begin before their end, as upstreams' answers do. HTTP/2 can do that by itself. On HTTP/1
@@ -15,14 +17,25 @@ type duplex struct {
 	body *watched
 }
 
-// newDuplex returns the writer of the answer to r, and r with a body that is watched.
-func newDuplex(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
+// newDuplex returns the writer of the answer to r, and r with a body that is watched. Its handler calls leave before it returns.
+func newDuplex(w http.ResponseWriter, r *http.Request) (answer http.ResponseWriter, watching *http.Request, leave func()) {
 	if r.ProtoMajor != 1 || r.Body == nil || r.Body == http.NoBody {
-		return w, r
+		return w, r, func() {}
 	}
-	passed, body := *r, &watched{ReadCloser: r.Body}
-	passed.Body = body
-	return duplex{w, body}, &passed
+	passed, d := *r, duplex{w, &watched{ReadCloser: r.Body}}
+	passed.Body = d.body
+	return d, &passed, d.leave
+}
+
+// leave keeps the body from being read any more, and returns when nobody reads it. Who sends it upstream may outlive the handler, and where that
+// one comes to the body's end while net/http takes leave of the request, the connection is held without end.
+func (d duplex) leave() {
+	if !d.body.ended.Load() { // and so the connection is not used again
+		_ = http.NewResponseController(d.ResponseWriter).SetReadDeadline(time.Unix(1, 0)) // whoever reads is told so
+	}
+	d.body.mu.Lock()
+	d.body.left = true
+	d.body.mu.Unlock()
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -56,10 +69,17 @@ func (d duplex) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 type watched struct {
 	io.ReadCloser
 	ended atomic.Bool
+	mu    sync.Mutex // held while it is read
+	left  bool       // the handler is over
 }
 
 // Read implements [io.Reader].
 func (b *watched) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left {
+		return 0, http.ErrBodyReadAfterClose
+	}
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
 		b.ended.Store(true)

@@ -86,7 +86,9 @@ func (u *upstream) plain() http.Handler {
 		if safe(r.Method) {
 			harmless.ServeHTTP(w, r)
 		} else {
-			once.ServeHTTP(newDuplex(w, r))
+			answer, watching, leave := newDuplex(w, r)
+			defer leave()
+			once.ServeHTTP(answer, watching)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -192,13 +193,17 @@ func (f *fire) send(events int, meanwhile func()) {
 	f.sent = append(f.sent, sent...)
 }
 
-// kill kills a process some time after so many events began to be sent, and starts it again.
+// kill kills a process some time after so many events began to be sent, and starts it again. One that was gone by itself is a fault.
 func (f *fire) kill(events int) {
 	wait(f.t.Context(), time.Duration(rand.IntN(events))*100*time.Microsecond) // about as long as they take at most
 	n := f.kills % len(f.serving)
 	f.serving[n].kill()
+	if ended, ok := f.serving[n].cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ended.Signal() != syscall.SIGKILL {
+		f.t.Errorf("process %d was not killed: it had ended with %v; it printed:\n%s", n+1, f.serving[n].cmd.ProcessState, f.serving[n].printed())
+	} else {
+		f.kills++
+	}
 	f.start(n)
-	f.kills++
 }
 
 // drain waits until all that was sent is decided, as long as it goes on.
@@ -246,10 +251,11 @@ func (f *fire) check() {
 }
 
 // Events are sent to two processes, some twice, some late; one of them is killed again and again, connections to Redis are cut at
-// random, and all policies have settings. At every check each event is in the done log once, and all balances follow from that.
+// random, and all policies have settings. At every check each event is in the done log once, and all balances follow from that. There
+// is a kill for each part of the events, and a good part of the cuts that the chance promises.
 func TestMeterUnderFire(t *testing.T) {
 	t.Parallel()
-	events, atOnce, check, oneOf := 2000, 1000, 2000, 5_000
+	events, atOnce, check, oneOf := 2000, 500, 2000, 2000
 	if os.Getenv("REPRISE_PROVE") == "1" {
 		events, atOnce, check, oneOf = 2_000_000, 10_000, 100_000, 20_000
 	}
@@ -267,6 +273,13 @@ func TestMeterUnderFire(t *testing.T) {
 				f.check()
 			}
 		}
-		t.Logf("%d events: %d kills, %d connections cut", len(f.sent), f.kills, proxy.Struck())
+		cuts, likely := proxy.Struck(), proxy.Requests()/oneOf
+		t.Logf("%d events: %d kills, %d connections cut, %d were likely", len(f.sent), f.kills, cuts, likely)
+		if parts := events / atOnce; f.kills < parts {
+			t.Errorf("%d kills in %d parts", f.kills, parts)
+		}
+		if likely < 8 || cuts < likely/4 {
+			t.Errorf("%d connections were cut, and %d were likely", cuts, likely)
+		}
 	})
 }

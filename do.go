@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -113,7 +114,21 @@ func (r *Run) run(ctx context.Context, d flow.Directive, action Action) (outcome
 	}()
 	response, cause := action(&r.context, r)
 	returned = true
-	return r.conclude(&r.context, response, cause, "")
+	return r.conclude(&r.context, response, readable(cause), "")
+}
+
+// readable returns an error that can be asked for its text. One that cannot, as a nil pointer of a type of errors, would keep what the action
+// came to from being recorded.
+func readable(cause error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("the action returned an error of type %T whose text cannot be had", cause)
+		}
+	}()
+	if cause != nil {
+		_ = cause.Error()
+	}
+	return cause
 }
 
 // conclude stops the heartbeat and records what came of the action.
@@ -183,6 +198,10 @@ func (r *Run) record(ctx context.Context, result flow.Result, response Response,
 
 // scrub takes the raw key and principal out of a text that is to be stored.
 func (c *Call) scrub(text string) string {
+	// The longer one comes first: what is left of it without the other one would not be found.
+	if len(c.Principal) > len(c.Key) {
+		text = redact.Replace(text, c.Principal, "[principal]")
+	}
 	text = redact.Replace(text, c.Key, "[key]")
 	text = redact.Replace(text, c.Principal, "[principal]")
 	return strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")

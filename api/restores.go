@@ -216,11 +216,11 @@ func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
 // paceOf reads how fast a restore is to go.
 func paceOf(query url.Values) (rate, batch int64, err error) {
 	if rate, err = strconv.ParseInt(query.Get("rate"), 10, 64); err != nil {
-		return 0, 0, errors.New("Say how many units a second each worker does at most, as &rate=NUMBER; 0 is no limit.")
+		return 0, 0, errors.New("say how many units a second each worker does at most, as &rate=NUMBER; 0 is no limit")
 	}
 	if text := query.Get("batch"); text != "" {
 		if batch, err = strconv.ParseInt(text, 10, 32); err != nil {
-			return 0, 0, errors.New("How many targets a worker takes at once is a number: &batch=NUMBER.")
+			return 0, 0, errors.New("how many targets a worker takes at once is a number: &batch=NUMBER")
 		}
 	}
 	return rate, batch, nil

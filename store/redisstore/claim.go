@@ -78,10 +78,8 @@ func (s *Store) look(ctx context.Context, t target, fresh *fresh) (f found, err 
 func (s *Store) inRound(ctx context.Context, t target, w *turn, fresh *fresh) (found, error) {
 	err := s.joinRound(ctx, w)
 	switch {
-	case err != nil && w.errand == claims:
-		return s.onlyFound(ctx, t, err)
 	case err != nil:
-		return found{}, err
+		return s.onlyFound(ctx, t, err)
 	case w.lost:
 		if w.done { // it is void in any case, and in nobody's way
 			s.client.Do(ctx, s.client.B().Del().Key(t.keys[0]).Build())
@@ -97,8 +95,8 @@ func (s *Store) inRound(ctx context.Context, t target, w *turn, fresh *fresh) (f
 	return s.understand(t, w.found, w.until, s.instant(w.now))
 }
 
-// onlyFound looks for a record where making one was refused, such as for want of memory: answers are replayed all the
-// same.
+// onlyFound looks for a record where a round was refused, such as for want of memory, which refuses even a look in a transaction: answers
+// are replayed all the same.
 func (s *Store) onlyFound(ctx context.Context, t target, err error) (found, error) {
 	if errors.Is(err, store.ErrUnavailable) && context.Cause(ctx) == nil {
 		if f, failure := s.load(ctx, t, nil); failure == nil && f.record != nil {

@@ -84,11 +84,22 @@ func (c *effectCall) invalid(begin machine.Begin) string {
 	}
 	tag := bucketTag(c.target.bucket)
 	for _, key := range c.keys {
-		if !strings.Contains(key, tag) {
+		if hashTag(key) != tag {
 			return fmt.Sprintf("the effect's key %q is not in the bucket %s of its record: name the tag in the call, and build the names of keys with redisstore.Bucket", key, tag)
 		}
 	}
 	return ""
+}
+
+// hashTag is the part of a key that decides its slot in a Cluster: what stands between the first brace and the next one that closes. What is not
+// said so is no bucket's.
+func hashTag(key string) string {
+	_, rest, _ := strings.Cut(key, "{")
+	tag, _, closed := strings.Cut(rest, "}")
+	if !closed {
+		return ""
+	}
+	return "{" + tag + "}"
 }
 
 // unbound returns the begin without its bounds, which only the server's time can judge.

@@ -185,19 +185,19 @@ func (p party) understand(ctx context.Context, all []rueidis.RedisMessage) (unkn
 
 // understand tells each of those for whom a script was run what came of its turn. It returns them if the server does not know the
 // script.
-func (some jobs) understand(ctx context.Context, reply rueidis.RedisMessage, note func(*turn, rueidis.RedisMessage) error) (unknown jobs) {
+func (all jobs) understand(ctx context.Context, reply rueidis.RedisMessage, note func(*turn, rueidis.RedisMessage) error) (unknown jobs) {
 	replies, err := reply.ToArray()
 	if said, ok := rueidis.IsRedisErr(err); ok && said.IsNoScript() {
-		return some
+		return all
 	}
-	if err == nil && len(replies) != 1+len(some) {
+	if err == nil && len(replies) != 1+len(all) {
 		err = errRound
 	}
 	var now int64
 	if err == nil {
 		now, err = replies[0].AsInt64()
 	}
-	for i, j := range some {
+	for i, j := range all {
 		if j.Err = sent(ctx, err); err == nil {
 			j.Work.now = now
 			j.Err = unavailable(note(j.Work, replies[1+i]))

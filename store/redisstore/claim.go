@@ -64,7 +64,7 @@ func (s *Store) look(ctx context.Context, t target, fresh *fresh) (f found, err 
 	if s.habit.looksFirst() {
 		f, err = s.inRound(ctx, t, &w, fresh)
 	}
-	if f.record == nil && err == nil {
+	if f.record == nil && !f.made && err == nil { // a large one may have been forgotten, and made anew, where it was read by itself
 		w = turn{errand: claims, keys: t.keys, generation: t.generation, packed: fresh.packed, before: s.bound(fresh.before), from: s.bound(fresh.from)}
 		f, err = s.inRound(ctx, t, &w, fresh)
 	}

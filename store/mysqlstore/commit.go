@@ -71,21 +71,35 @@ func conclude(ctx context.Context, w *form.Write, err error) error {
 
 // writeOne writes one record, by a statement that is a transaction of its own.
 func (s *Store) writeOne(ctx context.Context, c *conn, w *form.Write) error {
-	if bounded(w) {
-		return s.writeAll(ctx, c, []*form.Write{w})
-	}
 	if w.Known == nil {
-		result, err := c.exec(ctx, s.sql.begin, w.Digest[:], int64(w.Forget), int64(w.Forget), w.Packed.Record)
-		if err == nil {
-			w.Written, w.At = true, insertID(result, 0)
-			s.saw(w.At)
+		if !s.returns {
+			return s.writeAll(ctx, c, []*form.Write{w})
 		}
-		return err
+		return s.makeOne(ctx, c, w)
 	}
 	result, err := c.exec(ctx, s.sql.end, int64(w.Remember), w.Packed.Record, w.Packed.Answer,
 		w.Digest[:], int64(w.Known.Record.Claimed), w.Known.Packed)
 	if err == nil {
 		w.Written, w.At = result.AllRowsAffected()[0] == 1, insertID(result, 0)-w.Remember
+	}
+	return err
+}
+
+// makeOne writes a new record.
+func (s *Store) makeOne(ctx context.Context, c *conn, w *form.Write) error {
+	arguments := []driver.Value{w.Digest[:], int64(w.Forget), int64(w.Forget), w.Packed.Record, int64(w.Before), int64(w.Since)}
+	var at machine.Instant
+	err := c.query(ctx, s.sql.begin, arguments, func(_ int, columns []driver.Value) error {
+		at = readInstant(columns[0])
+		return nil
+	})
+	switch {
+	case number(err) == tooManyRows:
+		return errBounds
+	case err == nil && at == 0:
+		return errNoTime
+	case err == nil:
+		s.credit([]*form.Write{w}, at)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package mysqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math"
@@ -53,6 +54,7 @@ type Store struct {
 	options Options
 	sql     *queries
 	pool    *sql.DB
+	returns bool // the server can return what it inserts: MariaDB
 
 	looks   *gather.Group[look]
 	commits *gather.Group[form.Write]
@@ -113,7 +115,10 @@ func open(ctx context.Context, dsn string, options Options, clock clock) (*Store
 	s.pool.SetMaxOpenConns(s.options.MaxConns)
 	s.pool.SetMaxIdleConns(s.options.MaxConns)
 	s.pool.SetConnMaxIdleTime(30 * time.Second) // before MySQL ends it
-	if err := s.checkSchema(ctx); err != nil {
+	if err = s.checkSchema(ctx); err == nil {
+		err = s.checkServer(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.pool.Close())
 	}
 	s.start()
@@ -151,6 +156,17 @@ func (s *Store) checkSchema(ctx context.Context) error {
 		return err
 	}
 	return status.check(s.dsn)
+}
+
+// checkServer finds out what the server can do.
+func (s *Store) checkServer(ctx context.Context) error {
+	err := s.on(ctx, func(c *conn) error {
+		return c.query(ctx, s.sql.server.with(), nil, func(_ int, columns []driver.Value) error {
+			s.returns = isMariaDB(string(readBytes(columns[0])))
+			return nil
+		})
+	})
+	return unsent(ctx, err)
 }
 
 // Close implements [store.Store]. It waits for the commands under way. Those that wait for a key which

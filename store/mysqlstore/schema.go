@@ -169,7 +169,7 @@ func (m *migration) checkServer(ctx context.Context, conn *sql.Conn) error {
 	var major, minor int
 	_, _ = fmt.Sscanf(version, "%d.%d", &major, &minor) // what cannot be read is too old
 	oldest := [2]int{8, 0}
-	if strings.Contains(version, "MariaDB") {
+	if isMariaDB(version) {
 		oldest = [2]int{10, 6}
 	}
 	if major < oldest[0] || major == oldest[0] && minor < oldest[1] {
@@ -177,6 +177,9 @@ func (m *migration) checkServer(ctx context.Context, conn *sql.Conn) error {
 	}
 	return nil
 }
+
+// isMariaDB tells by what a server says of its version.
+func isMariaDB(version string) bool { return strings.Contains(version, "MariaDB") }
 
 // SessionLock implements goose's lock.SessionLocker.
 func (m *migration) SessionLock(ctx context.Context, conn *sql.Conn) error {

@@ -85,7 +85,7 @@ func (c *conn) execAny(ctx context.Context, statement string, arguments []driver
 	}
 	prepared, err := c.prepare(ctx, statement)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotSent, err)
+		return nil, err
 	}
 	if e, ok := prepared.(driver.StmtExecContext); ok {
 		return e.ExecContext(ctx, named(arguments))
@@ -155,10 +155,11 @@ func (c *conn) prepare(ctx context.Context, statement string) (driver.Stmt, erro
 		return nil, errDriver
 	}
 	prepared, err := p.PrepareContext(ctx, statement)
-	if err == nil {
-		c.statements[statement] = prepared
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotSent, err)
 	}
-	return prepared, err
+	c.statements[statement] = prepared
+	return prepared, nil
 }
 
 func named(arguments []driver.Value) []driver.NamedValue {

@@ -94,7 +94,7 @@ func (s *Store) makeOne(ctx context.Context, c *conn, w *form.Write) error {
 		return nil
 	})
 	switch {
-	case number(err) == tooManyRows:
+	case number(err) == outOfRange:
 		return errBounds
 	case err == nil && at == 0:
 		return errNoTime
@@ -148,7 +148,7 @@ func (s *Store) writeAll(ctx context.Context, c *conn, ws []*form.Write) error {
 		if open {
 			s.letGo(ctx, c)
 		}
-		if limits && number(err) == tooManyRows {
+		if limits && number(err) == outOfRange {
 			return errBounds
 		}
 		return err

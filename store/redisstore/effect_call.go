@@ -172,11 +172,14 @@ func (t *effectTry) words() (keys, args []string) {
 }
 
 // unusual is what the script has to know where there may be a record, where not every moment will do, and of an effect that is
-// executing for a while.
+// executing for a while. A new record has its bounds also where it takes the place of one that is over; one that is taken over was made before.
 func (c *effectCall) unusual(begin machine.Begin, f found, begun *machine.Record) string {
-	known, expiry, bounds := "", "", c.bounds(begin)
+	known, expiry, bounds := "", "", ""
 	if len(f.packed) > 0 {
 		known, expiry = string(identifyingPart(f.packed)), strconv.FormatInt(c.store.milliseconds(f.birth)+nominalLife, 10)
+	}
+	if state, _ := f.record.Judge(f.now); state == machine.Absent {
+		bounds = c.bounds(begin)
 	}
 	if c.effect.decided && known+bounds == "" {
 		return ""

@@ -139,7 +139,10 @@ func TestEffectsThatAreRefused(t *testing.T) {
 	for _, c := range [][2]string{
 		{`read('SET', KEYS[1], 1) answer = 1`, `call('INCR', KEYS[1])`}, {`local r = read answer = r('GET', KEYS[1])`, `call('INCR', KEYS[1])`},
 		{`answer = redis.call('GET', KEYS[1])`, `call('INCR', KEYS[1])`}, {`answer = 1`, `redis.call('INCR', KEYS[1])`}, {`answer = 1`, ` `},
-		{`call('INCR', KEYS[1]) error('x')`, `call('INCR', KEYS[1])`}, {`written = true`, `call('INCR', KEYS[1])`}, {`effectRecord('x')`, `call('INCR', KEYS[1])`}, {`answer = 1`, `call('SELECT', 1)`},
+		{`call('INCR', KEYS[1]) error('x')`, `call('INCR', KEYS[1])`}, {`answer = 1`, `call('SELECT', 1)`},
+		{`answer = 1`, `call('INCR', KEYS[1]) return noEffect('too late')`}, {`answer = '--' .. redis.call('INCR', KEYS[1])`, `call('INCR', KEYS[1])`},
+		{`--[[ two
+lines ]] answer = read('SET', KEYS[1], "\"--")`, `call('INCR', KEYS[1])`},
 	} {
 		if _, err := NewDecidedEffect("test", 0, c[0], c[1]); err == nil {
 			t.Errorf("%q is taken", c)
@@ -153,7 +156,7 @@ func TestEffectsThatAreRefused(t *testing.T) {
 	if _, err := NewEffect("test", "-- never 'SELECT'\nreturn redis.call('HGET', KEYS[1], 'selected')"); err != nil {
 		t.Error(err)
 	}
-	if _, err := NewDecidedEffect("test", 0, "-- redis, read\nanswer = read('hget', KEYS[1], 'a')", `call('INCR', KEYS[1])`); err != nil {
+	if _, err := NewDecidedEffect("test", 0, "-- redis, read\n--[[ call\nread ]] answer = read('hget', KEYS[1], 'a') .. '--' -- call", `call('INCR', KEYS[1])`); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,8 +1,8 @@
 -- Runs an effect and records what came of it, as one step. A record is there before the effect changes anything, because
 -- Redis does not roll back: what an effect has written stays.
 --
--- This is what all effects have in common. Two lines are replaced, by what is in effect_whole.lua or effect_decided.lua; so are the keys
--- whose texts are read together with the record.
+-- This is what all effects have in common. Two lines are replaced, by what is in effect_whole.lua or effect_decided.lua, which declares texts; so
+-- are the keys whose texts are read together with the record.
 --
 -- KEYS  those of the effect, then 1 record   2 generation of its bucket   3 index of abandoned records
 -- ARGV  those of the effect, then 1 generation   2 what the finished forms of the record have in common before its age, in the end
@@ -20,9 +20,9 @@
 --       another text, or nothing              a fragment that decides has returned it: nothing was changed or recorded
 --       {state, text, expiry, age}            it ran: 3 completed with an answer, 4 without effect, 5 unknown, both with a
 --                                             reason; when it expires as executing, 0 if nobody knows, and its age in ms
-local OURS, NOMINAL, REASON = 7, 3153600000000, 120
 
 --[[effect]]
+local OURS, NOMINAL, REASON = 7, 3153600000000, 120
 
 -- What is ours is taken away from what the effect gets to see, which costs less than to copy that.
 local at, from = #KEYS - 2, #ARGV - OURS
@@ -36,7 +36,7 @@ for i = from + 1, from + OURS do
 	ARGV[i] = nil
 end
 
-local texts = redis.call('MGET', --[[texts]]key, generation)
+texts = redis.call('MGET', --[[texts]]key, generation)
 local record = texts[#texts - 1]
 if texts[#texts] ~= believed then
 	return -3
@@ -45,21 +45,21 @@ local known, expires, bounds, executing = '', '', '', ''
 if unusual ~= '' then
 	known, expires, bounds, executing = struct.unpack('>Hc0Hc0Hc0Hc0', unusual)
 end
-if known == '' then
-	if record then
-		return {record, redis.call('PEXPIRETIME', key), redis.call('PTTL', key)}
+if known ~= '' then
+	if not record or string.sub(record, 2, #known) ~= string.sub(known, 2) then
+		return -2
 	end
-	if bounds ~= '' then
-		local time = redis.call('TIME')
-		local now = time[1] * 1000 + math.floor(time[2] / 1000)
-		local comma = string.find(bounds, ',', 1, true)
-		local before, since = tonumber(string.sub(bounds, 1, comma - 1)), tonumber(string.sub(bounds, comma + 1))
-		if before and now >= before or since and now < since then
-			return -4
-		end
+elseif record then
+	return {record, redis.call('PEXPIRETIME', key), redis.call('PTTL', key)}
+end
+if bounds ~= '' then -- also of one that takes the place of a record which is over
+	local time = redis.call('TIME')
+	local now = time[1] * 1000 + math.floor(time[2] / 1000)
+	local comma = string.find(bounds, ',', 1, true)
+	local before, since = tonumber(string.sub(bounds, 1, comma - 1)), tonumber(string.sub(bounds, comma + 1))
+	if before and now >= before or since and now < since then
+		return -4
 	end
-elseif not record or string.sub(record, 2, #known) ~= string.sub(known, 2) then
-	return -2
 end
 
 -- Where there is no memory left the first write of the record is refused, and nothing was changed.

@@ -3,6 +3,7 @@
 local function effect(KEYS, ARGV, redis, noEffect)
 --[[fragment]]
 end
+local texts
 --[[run]]
 if not there then
 	redis.call('SET', key, executing, 'PX', NOMINAL)

@@ -27,8 +27,16 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, buffer *bytes
 		return tooLarge(limit)
 	case err != nil:
 		return &Problem{Type: ProblemBodyIncomplete, Detail: "The body ended before its announced end, or could not be read. Nothing was done; send the request again."}
+	case readBefore(r, buffer.Len()):
+		return &Problem{Type: ProblemMisconfigured, Detail: "Nothing was done: something in front of the guard has read the body. Ask the operator."}
 	}
 	return nil
+}
+
+// readBefore reports whether somebody in front has taken the body, of which n bytes were left, and not put it back. The handler may still
+// have it, as a form that was parsed; but it cannot be compared, and any other request would be taken for the same one.
+func readBefore(r *http.Request, n int) bool {
+	return n == 0 && (r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil)
 }
 
 func tooLarge(limit int64) *Problem {

@@ -108,6 +108,9 @@ func (m *Middleware) call(w http.ResponseWriter, r *http.Request, lines []string
 		return reprise.Call{}, problem
 	}
 	if problem := readBody(w, r, m.options.MaxBody, &space.request); problem != nil {
+		if problem.Type == ProblemMisconfigured {
+			m.options.Log.ErrorContext(r.Context(), "httpguard: a handler in front of the guard has read the body (by ParseForm or FormValue, for one): put it behind the guard, or let it put the body back")
+		}
 		return reprise.Call{}, problem
 	}
 	prints := make([]machine.Fingerprint, len(m.fingerprints))

@@ -168,14 +168,15 @@ func (k *check) tell(f Finding) {
 	}
 }
 
-// verify verifies a target, again while a system cannot be asked. What cannot be verified is a finding, too.
+// verify verifies a target, again while a system cannot be asked. What cannot be verified is a finding, too; but that the target system lets
+// nobody look says nothing of a target.
 func (k *check) verify(ctx context.Context, t Target) ([]Finding, error) {
 	for attempt := 1; ; attempt++ {
 		_, found, err := k.plan.Verify(ctx, t, k.fence)
 		switch {
 		case err == nil:
 			return found, nil
-		case ctx.Err() != nil || errors.Is(err, ErrFenced):
+		case ctx.Err() != nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrRefused):
 			return nil, err
 		case attempt >= k.options.Attempts && passing(err):
 			return nil, err

@@ -73,8 +73,11 @@ func (m *Meter) Save(ctx context.Context, key, version string) (seen, changes Sa
 	}
 	replies := m.client.DoMulti(ctx, b.Multi().Build(), b.Time().Build(), b.Dump().Key(key).Build(), askExpiry(b, key, m.timeLeft), b.Dump().Key(other).Build(), b.Exec().Build())
 	all, err := replies[len(replies)-1].ToArray()
-	if err != nil || len(all) != 4 {
-		return seen, changes, store.Unavailable(fmt.Errorf("read %s: %w", key, err))
+	if err != nil {
+		return seen, changes, fmt.Errorf("%s: %w", key, refused(replies, err))
+	}
+	if len(all) != 4 {
+		return seen, changes, store.Unavailable(fmt.Errorf("read %s: it came to %d answers", key, len(all)))
 	}
 	now, err := instantOf(all[0])
 	if err != nil {

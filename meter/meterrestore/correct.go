@@ -21,7 +21,8 @@ const correctAttempts = 3
 // Correct implements [restore.Plan]. What was found is judged again, and the key is written only where it, and the number of changes of
 // its owner, are as they were when that began: so what was judged is what is replaced. Nothing is corrected of which something is under
 // way.
-func (p *Plan) Correct(ctx context.Context, f restore.Finding, fence restore.Fence, keep restore.Keep) (restore.Correction, error) {
+func (p *Plan) Correct(ctx context.Context, f restore.Finding, fence restore.Fence, keep restore.Keep) (done restore.Correction, err error) {
+	defer refused(&err)
 	if f.Kind != kindKey {
 		return restore.Correction{Outcome: f.Outcome}, nil
 	}
@@ -30,7 +31,7 @@ func (p *Plan) Correct(ctx context.Context, f restore.Finding, fence restore.Fen
 		return restore.Correction{}, err
 	}
 	for range correctAttempts {
-		done, err := p.correct(ctx, i, f, fence, keep)
+		done, err = p.correct(ctx, i, f, fence, keep)
 		if !errors.Is(err, meterredis.ErrChanged) {
 			return done, fenced(err, meterredis.ErrFenced, store.ErrLost)
 		}
@@ -93,7 +94,8 @@ type saved struct {
 }
 
 // Undo implements [restore.Plan]. Whoever may not put back all kinds of keys puts back none.
-func (p *Plan) Undo(ctx context.Context, f restore.Finding, old []byte, fence restore.Fence) (restore.Correction, error) {
+func (p *Plan) Undo(ctx context.Context, f restore.Finding, old []byte, fence restore.Fence) (_ restore.Correction, err error) {
+	defer refused(&err)
 	m, err := p.meterOf(ctx, fence)
 	if err != nil {
 		return restore.Correction{}, err

@@ -79,7 +79,8 @@ func (p *Plan) Describe() restore.Description {
 }
 
 // Generation implements [restore.Plan].
-func (p *Plan) Generation(ctx context.Context) (string, error) {
+func (p *Plan) Generation(ctx context.Context) (generation string, err error) {
+	defer refused(&err)
 	m, err := p.meter(ctx)
 	if lost(err) {
 		return "", nil

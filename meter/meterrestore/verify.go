@@ -25,6 +25,7 @@ func (p *Plan) inspector(ctx context.Context, fence restore.Fence) (*inspect.Ins
 // Verify implements [restore.Plan]. A look reads, and nothing that it reads compares a generation: whether it was of the fence's is asked
 // after it. None comes back, so it was of no other in between.
 func (p *Plan) Verify(ctx context.Context, target restore.Target, fence restore.Fence) (done restore.Done, findings []restore.Finding, err error) {
+	defer refused(&err)
 	i, err := p.inspector(ctx, fence)
 	if err != nil {
 		return done, nil, err

@@ -24,12 +24,12 @@ var (
 // What an error of the server says about a statement that was sent. Whatever is not listed is an error of
 // the statement: it was rolled back.
 var (
-	// serialization are SQLSTATEs that ask for the whole transaction again.
+	// serialization are SQLSTATEs that ask for the whole transaction again. That a transaction had failed before (25P02) is none: why it
+	// failed only the one knows who went on, and what he did wrong he would do wrong again.
 	serialization = map[string]bool{
 		"40001": true, // serialization failure
 		"40P01": true, // deadlock detected
 		"23505": true, // unique violation: somebody else was first
-		"25P02": true, // the transaction had failed before
 	}
 	// advice says what to do about a SQLSTATE, or about its class (two characters).
 	advice = map[string]string{

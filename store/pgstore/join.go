@@ -35,6 +35,8 @@ func JoinSQL(ctx context.Context, tx *sql.Tx, invocation *store.Invocation, acti
 // Above READ COMMITTED a transaction does not see what was committed since it began. Where another has
 // used the key since, the error is [store.ErrSerialization], perhaps only after the action has run: all of
 // the transaction is to be rolled back and run again. An answer that it does see holds, and is given.
+// A transaction in which a statement has failed, before or in the action, and whose error somebody has let pass, is [store.ErrUnavailable]:
+// it can only be rolled back, and would perhaps fail in the same way again.
 //
 // Whether a commit whose reply was lost has happened is for the caller to find out: by calling again, which
 // is answered with the answer if there is one.

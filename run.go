@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"context"
+	"errors"
 
 	"github.com/reprise-dev/reprise/internal/flow"
 	"github.com/reprise-dev/reprise/machine"
@@ -27,7 +28,8 @@ func (r *Run) DownstreamKey(name string) string {
 func (r *Run) Retain() Retained { return Retained{Owner: r.Owner, Operation: r.Operation} }
 
 // Start says, under [Policy.LateStart], that the part which cannot be undone begins. If it returns an
-// error the action must not go on to that part. Without LateStart, and again, it does nothing.
+// error the action must not go on to that part. With a context that has ended it does not begin: the record stays
+// as it is. Without LateStart, and again, it does nothing.
 func (r *Run) Start(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,6 +38,9 @@ func (r *Run) Start(ctx context.Context) error {
 	}
 	if r.begun || !r.guard.policy.LateStart {
 		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ErrLeaseLost) { // the flow knows what became of the lease
+		return &Error{Kind: ErrUnavailable, Digest: r.digest(), Detail: "the action must not begin: its context has ended", Cause: cause}
 	}
 	// A start that is not known to have arrived is repeated, whether or not its caller has left meanwhile.
 	ctx = context.WithoutCancel(ctx)

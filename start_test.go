@@ -46,10 +46,13 @@ func TestStartStaysRefused(t *testing.T) {
 func TestStartPausesAlthoughTheCallerLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g, s := guardOver(t, memstore.New(nil), faultstore.Every(machine.KindStart, faultstore.Unsent()), late)
+		g, s := guardOver(t, memstore.New(nil), faultstore.None, late)
 		_, err := g.Do(t.Context(), order("k"), func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
 			ctx, leave := context.WithCancel(ctx)
-			leave()
+			s.SetPlan(func(n int, c machine.Command) faultstore.Fault {
+				leave() // while the start is under way
+				return faultstore.Every(machine.KindStart, faultstore.Unsent())(n, c)
+			})
 			if err := run.Start(ctx); !errors.Is(err, reprise.ErrLeaseLost) {
 				t.Error(err)
 			}
@@ -88,6 +91,35 @@ func TestStartAfterARefusedComplete(t *testing.T) {
 		})
 		if !errors.Is(err, reprise.ErrUnknown) {
 			t.Error(err)
+		}
+		closeGuard(t, g)
+	})
+}
+
+// TestStartOfOneWhoHasLeft: the part that cannot be undone does not begin for a caller who left before it, and the record does not say
+// that it did: the key is as new.
+func TestStartOfOneWhoHasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := guardOver(t, memstore.New(nil), faultstore.None, late)
+		gone := errors.New("the caller has left")
+		_, err := g.Do(t.Context(), order("k"), func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+			ended, leave := context.WithCancelCause(ctx)
+			leave(gone)
+			refused := run.Start(ended)
+			if !errors.Is(refused, gone) || errors.Is(refused, reprise.ErrLeaseLost) {
+				t.Errorf("Start with an ended context: %v", refused)
+			}
+			return reprise.Response{}, refused
+		})
+		if !errors.Is(err, reprise.ErrNoEffect) || !errors.Is(err, gone) {
+			t.Error(err)
+		}
+		outcome, err := g.Do(t.Context(), order("k"), func(ctx context.Context, run *reprise.Run) (reprise.Response, error) {
+			return reprise.Response{}, run.Start(ctx)
+		})
+		if err != nil || outcome.Attempt != 1 {
+			t.Errorf("the key is not as new: %+v, %v", outcome, err)
 		}
 		closeGuard(t, g)
 	})

@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,7 +30,7 @@ func (s *Store) Release(ctx context.Context, digests []machine.Digest, remember 
 		return 0, err
 	}
 	defer s.leave()
-	buckets := map[int][]target{}
+	since, buckets := s.server(), map[int][]target{}
 	for _, digest := range digests {
 		t := newTarget(s, digest)
 		buckets[t.bucket] = append(buckets[t.bucket], t)
@@ -44,7 +46,10 @@ func (s *Store) Release(ctx context.Context, digests []machine.Digest, remember 
 			targets = targets[n:]
 		}
 	}
-	return released, nil
+	touched := slices.Collect(maps.Keys(buckets))
+	return released, each(ctx, len(touched), func(ctx context.Context, i int) error {
+		return s.notice(ctx, touched[i], s.confirm(ctx, touched[i], since, nil))
+	})
 }
 
 func (s *Store) releaseIn(ctx context.Context, b int, targets []target, life int64) (int, error) {

@@ -71,8 +71,12 @@ func TestNothingIsAcknowledgedBeforeReplicasHaveIt(t *testing.T) {
 	replica := master.Replica()
 	d := databaseOn(t, master.DSN(0), "&wait=1")
 	s, other := d.open(), d.open()
-	begin := newBegin()
+	begin, v := newBegin(), invocation("held", "tag")
 	want(t, s, machine.Acquired, begin)
+	kept, err := newEffect(t, increment).Held().Do(t.Context(), s, v, []string{d.business("tag", "n")}, "0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	replica.Pause()
 	unconfirmed := func(s *Store, command machine.Command) {
 		t.Helper()
@@ -92,12 +96,21 @@ func TestNothingIsAcknowledgedBeforeReplicasHaveIt(t *testing.T) {
 	if got, err := e.Do(ctx, s, invocation("key", "tag"), []string{d.business("tag", "n")}, "1"); !errors.Is(err, store.ErrIndeterminate) {
 		t.Errorf("an effect without a replica: %+v, %v", got, err)
 	}
+	released := []machine.Digest{kept.Scope.Digest}
+	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := s.Release(ctx, released, v.Remember); !errors.Is(err, store.ErrIndeterminate) {
+		t.Errorf("a release without a replica: %v", err)
+	}
 	replica.Resume()
 	replica.AwaitSync(master)
 	want(t, s, machine.AlreadyCompleted, completion(begin, "answer"))
 	want(t, other, machine.Replay, anotherCaller(begin))
 	if got, err := e.Do(t.Context(), s, invocation("key", "tag"), []string{d.business("tag", "n")}, "1"); err != nil || string(got.Response.Data) != "now 1" {
 		t.Errorf("the effect again: %+v, %v", got, err)
+	}
+	if n, err := s.Release(t.Context(), released, v.Remember); err != nil || n != 0 {
+		t.Errorf("released again: %d, %v", n, err)
 	}
 }
 

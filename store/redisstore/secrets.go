@@ -39,15 +39,7 @@ func (s *Store) AddSecret(ctx context.Context, secret store.Secret, ahead time.D
 
 // RetireSecret implements [store.SecretKeeper].
 func (s *Store) RetireSecret(ctx context.Context, version uint32) error {
-	return s.changeSecrets(ctx, func(known []store.Secret, now machine.Instant) (*store.Secret, machine.Instant, error) {
-		for _, k := range known {
-			if k.Version == version && k.Retired.IsZero() {
-				k.Retired = now
-				return &k, math.MaxInt64, nil
-			}
-		}
-		return nil, 0, nil
-	})
+	return s.changeSecrets(ctx, retirement(version))
 }
 
 // secretChange says what becomes of the versions that are known: one that is to be written, and until when on the store's
@@ -63,8 +55,20 @@ func addition(secret store.Secret, ahead time.Duration) secretChange {
 	}
 }
 
-// changeSecrets writes what change makes of the versions that are known, unless one was added meanwhile, or it has become too
-// late: then it is asked again.
+func retirement(version uint32) secretChange {
+	return func(known []store.Secret, now machine.Instant) (*store.Secret, machine.Instant, error) {
+		for _, k := range known {
+			if k.Version == version && k.Retired.IsZero() {
+				k.Retired = now
+				return &k, math.MaxInt64, nil
+			}
+		}
+		return nil, 0, nil
+	}
+}
+
+// changeSecrets writes what change makes of the versions that are known, unless one was added or the one that is written was changed
+// meanwhile, or it has become too late: then it is asked again.
 func (s *Store) changeSecrets(ctx context.Context, change secretChange) error {
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -89,8 +93,12 @@ func (s *Store) changeSecretsOnce(ctx context.Context, change secretChange) (don
 	if err != nil || secret == nil {
 		return true, err
 	}
+	var before []byte
+	if at := slices.IndexFunc(known, func(k store.Secret) bool { return k.Version == secret.Version }); at >= 0 {
+		before = packSecret(known[at])
+	}
 	n, err := s.onSecrets(ctx, s.scripts.secret, strconv.Itoa(len(known)), strconv.FormatUint(uint64(secret.Version), 10),
-		rueidis.BinaryString(packSecret(*secret)), strconv.FormatInt(s.milliseconds(until), 10)).AsInt64()
+		rueidis.BinaryString(packSecret(*secret)), strconv.FormatInt(s.milliseconds(until), 10), rueidis.BinaryString(before)).AsInt64()
 	if err == nil && n == replyLost {
 		return false, lostBucket(secretsBucket)
 	}

@@ -39,3 +39,38 @@ func TestSecretThatIsWrittenTooLate(t *testing.T) {
 		t.Errorf("known: %v, %v", known, err)
 	}
 }
+
+// Of two who retire a version at once, the first says when that was.
+func TestSecretThatIsRetiredTwice(t *testing.T) {
+	t.Parallel()
+	s := newDatabase(t).open()
+	if err := s.AddSecret(t.Context(), store.Secret{Version: 1, Check: machine.Digest{1}}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	retired := func() store.Secret {
+		t.Helper()
+		known, _, err := s.Secrets(t.Context())
+		if err != nil || len(known) != 1 || known[0].Retired.IsZero() {
+			t.Fatalf("known: %v, %v", known, err)
+		}
+		return known[0]
+	}
+	var first store.Secret
+	err := s.changeSecrets(t.Context(), func(known []store.Secret, now machine.Instant) (*store.Secret, machine.Instant, error) {
+		secret, until, err := retirement(1)(known, now)
+		if secret == nil || first.Version > 0 {
+			return secret, until, err
+		}
+		if err := s.RetireSecret(t.Context(), 1); err != nil { // somebody else is faster
+			t.Fatal(err)
+		}
+		first, secret.Retired = retired(), now.Add(time.Hour)
+		return secret, until, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := retired(); last != first {
+		t.Errorf("retired at %v, and then at %v", first.Retired, last.Retired)
+	}
+}

@@ -22,7 +22,7 @@ type crowd struct {
 	mu    sync.Mutex
 	conns map[*watched]bool
 	hints chan struct{} // holds one while somebody should look
-	// suspects are the servers that were refused since one at their address was accepted.
+	// suspects are the servers that were refused since one at their address was accepted, in whose place nobody else is.
 	suspects map[string]*suspect
 	// present is who was greeted last: in a cluster at each address, elsewhere at all, which is the key "".
 	present map[string]Identity
@@ -75,6 +75,9 @@ func (c *crowd) watch(conn net.Conn, address string, id Identity) *watched {
 	c.arrived(w)
 	c.conns[w] = true
 	delete(c.suspects, address)
+	if !c.cluster { // there is one primary at a time
+		clear(c.suspects)
+	}
 	return w
 }
 
@@ -138,30 +141,46 @@ func (c *crowd) hint() {
 	}
 }
 
-// look asks every server who it is, and gives up connections to those who are others by now. One that does not answer is
+// look asks every server who it is, all at once, and gives up connections to those who are others by now. One that does not answer is
 // no worse than before: commands find out.
 func (c *crowd) look(ctx context.Context, who func(ctx context.Context, address string) (member, error)) {
+	ctx, cancel := context.WithTimeout(ctx, introduction)
+	defer cancel()
+	var asked sync.WaitGroup
 	for address := range c.addresses() {
-		m, err := who(ctx, address)
-		if err != nil {
-			continue
+		asked.Go(func() {
+			m, err := who(ctx, address)
+			c.saw(address, m, err, ctx.Err() == nil)
+		})
+	}
+	asked.Wait()
+}
+
+// saw draws the conclusions from what a server says of itself. A suspect that cannot be reached, or that is no primary any more, is not
+// what keeps commands from being done; if it comes back it is greeted again.
+func (c *crowd) saw(address string, m member, err error, inTime bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil && inTime || err == nil && m.replica {
+		delete(c.suspects, address)
+	}
+	for w := range c.conns {
+		if err == nil && w.address == address && (m.replica || w.id != m.Identity) {
+			w.stale.Store(true)
 		}
-		c.mu.Lock()
-		for w := range c.conns {
-			if w.address == address && (m.replica || w.id != m.Identity) {
-				w.stale.Store(true)
-			}
-		}
-		c.mu.Unlock()
 	}
 }
 
+// addresses are those of all servers that are connected to, or were refused.
 func (c *crowd) addresses() map[string]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := map[string]bool{}
 	for w := range c.conns {
 		all[w.address] = true
+	}
+	for address := range c.suspects {
+		all[address] = true
 	}
 	return all
 }

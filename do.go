@@ -154,6 +154,10 @@ func (r *Run) classify(response Response, cause error, reason string) flow.Resul
 	}
 	r.harmless = reason == "" && isNoEffect(cause)
 	switch {
+	case r.guard.policy.LateStart && !r.begun:
+		// Nothing that cannot be undone begins before a late start has said so, whatever the error says.
+		r.harmless, r.reason = true, reasonNotRun
+		return flow.NoEffect
 	case reason != "":
 		r.reason = reason
 	case r.harmless:
@@ -187,8 +191,7 @@ func (r *Run) record(ctx context.Context, result flow.Result, response Response,
 		outcome.StoredAt = r.reply.Finished.Time()
 	}
 	switch {
-	case result == flow.NoEffect, result == flow.Doubtful && !r.flow.Started():
-		// Before a late start nothing begins that cannot be undone, whatever the error says.
+	case result == flow.NoEffect:
 		return outcome, &Error{Kind: ErrNoEffect, Digest: outcome.Digest, Cause: cause}
 	case result == flow.Doubtful:
 		return outcome, &Error{Kind: ErrUnknown, Digest: outcome.Digest, Detail: r.reason, Cause: cause}

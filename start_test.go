@@ -14,7 +14,7 @@ import (
 )
 
 // TestStartStaysRefused: the record was started, but its replies came when too little of the lease was
-// left. An action that asks once more is not told to go on.
+// left. An action that asks once more is not told to go on, and what it never began had no effect.
 func TestStartStaysRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,8 +35,12 @@ func TestStartStaysRefused(t *testing.T) {
 			}
 			return reprise.Response{}, errAction
 		})
-		if !errors.Is(err, errAction) {
+		if !errors.Is(err, errAction) || !errors.Is(err, reprise.ErrNoEffect) || errors.Is(err, reprise.ErrUnknown) {
 			t.Error(err)
+		}
+		runs := 0
+		if outcome, err := g.Do(t.Context(), order("k"), counted(&runs)); err != nil || runs != 1 || outcome.Attempt != 2 {
+			t.Errorf("the next try: %+v, %v", outcome, err)
 		}
 		closeGuard(t, g)
 	})

@@ -179,9 +179,6 @@ func (f *Flow) Held() (attempt uint32, held bool) { return f.attempt, f.held }
 // Candidate returns the index of the scope in which the key is recorded.
 func (f *Flow) Candidate() int { return f.candidate }
 
-// Started reports whether the record is known to be executing for this invocation.
-func (f *Flow) Started() bool { return f.started }
-
 func (f *Flow) send(c Command) Directive {
 	return Directive{Verb: Send, Command: c, Candidate: f.candidate, Seen: f.seen, Attempt: f.attempt, Revision: f.revision}
 }

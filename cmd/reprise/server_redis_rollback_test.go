@@ -15,7 +15,7 @@ func TestRedisAndItsProxyGoBackTogether(t *testing.T) {
 	server := servicetest.NewRedis(t, servicetest.RedisOptions{})
 	at := newRedisSiteIn(t, server.DSN(0))
 	up := newCounting(t)
-	args := []string{"--upstream", up.URL, "--principal", "authorization"}
+	args := []string{"--upstream", up.URL, "--principal", "authorization", "--admin-listen", "127.0.0.1:0"}
 	p := at.startProxy(t, nil, args...)
 	p.post("/orders", "before", "before")
 	dump := server.Dump()
@@ -39,6 +39,7 @@ func TestRedisAndItsProxyGoBackTogether(t *testing.T) {
 			t.Errorf("%s: %+v", key, g)
 		}
 	}
+	stays.tellsOfALoss(len(answered))
 	up.once(t)
 
 	at.accepted(t)

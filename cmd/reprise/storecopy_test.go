@@ -1,14 +1,9 @@
 package main
 
 import (
-	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,15 +13,14 @@ import (
 
 	"github.com/reprise-dev/reprise/httpguard"
 	"github.com/reprise-dev/reprise/internal/servicetest"
-	"github.com/reprise-dev/reprise/machine"
-	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/movestore"
 )
 
 // moving is a store that moves to another one, and the proxies that serve meanwhile.
 type moving struct {
 	t        *testing.T
-	from, to *site // under one secret
+	kinds    [2]string // of the two stores
+	from, to *site     // under one secret
 	upstream *moody
 }
 
@@ -53,8 +47,19 @@ func newMoving(t *testing.T, from, to string) *moving {
 	t.Helper()
 	secret := newServerSite(t, "redis://nowhere").secret
 	return &moving{
-		t: t, upstream: newMoody(t),
+		t: t, upstream: newMoody(t), kinds: [2]string{from, to},
 		from: newStoreUnder(t, newStores()[from](t), secret), to: newStoreUnder(t, newStores()[to](t), secret),
+	}
+}
+
+// onMoves runs a test on moves from and to each kind of store.
+func onMoves(t *testing.T, test func(m *moving)) {
+	t.Helper()
+	for from, to := range map[string]string{"SQLite": "PostgreSQL", "PostgreSQL": "Redis", "Redis": "MariaDB"} {
+		t.Run(from+" to "+to, func(t *testing.T) {
+			t.Parallel()
+			test(newMoving(t, from, to))
+		})
 	}
 }
 
@@ -93,35 +98,50 @@ func newMoody(t *testing.T) *moody {
 // start starts a proxy on the two stores, or on one: then the other is nil.
 func (m *moving) start(primary, previous *site) *proxyProcess {
 	m.t.Helper()
+	return startProxy(m.t, m.t.TempDir(), []string{"REPRISE_SECRET_FILE=" + m.to.secret}, m.serving(primary, previous)...)
+}
+
+// serving are the flags of a proxy on two stores, or on one.
+func (m *moving) serving(primary, previous *site) []string {
+	m.t.Helper()
 	text := "store: " + primary.dsn + "\n"
 	if previous != nil {
 		text = fmt.Sprintf("store: {primary: %q, previous: %q}\n", primary.dsn, previous.dsn)
 	}
 	file := filepath.Join(m.t.TempDir(), "reprise.yaml")
 	writeFile(m.t, file, text)
-	return startProxy(m.t, m.t.TempDir(), []string{"REPRISE_SECRET_FILE=" + m.to.secret},
-		"--config", file, "--upstream", m.upstream.URL, "--principal", "none")
+	return []string{"--config", file, "--upstream", m.upstream.URL, "--principal", "none"}
 }
 
 // copy copies, in this process.
 func (m *moving) copy(args ...string) called {
 	m.t.Helper()
-	return callIn(m.t, []string{fromVariable + "=" + m.from.dsn, toVariable + "=" + m.to.dsn}, "", append([]string{"store", "copy"}, args...)...)
+	return copyOf(m.t, m.from, m.to, args...)
+}
+
+func copyOf(t *testing.T, from, to *site, args ...string) called {
+	t.Helper()
+	return callIn(t, []string{fromVariable + "=" + from.dsn, toVariable + "=" + to.dsn}, "", append([]string{"store", "copy"}, args...)...)
 }
 
 // opened opens both stores for the test.
 func (m *moving) opened() (from, to *openedStore) {
 	m.t.Helper()
-	for s, of := range map[**openedStore]*site{&from: m.from, &to: m.to} {
-		p, err := parsePlace(of.dsn)
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		if *s, err = p.openStore(m.t.Context(), asItIs); err != nil {
-			m.t.Fatal(err)
-		}
+	return m.from.open(m.t), m.to.open(m.t)
+}
+
+// open opens the store for the test.
+func (s *site) open(t *testing.T) *openedStore {
+	t.Helper()
+	p, err := parsePlace(s.dsn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return from, to
+	opened, err := p.openStore(t.Context(), asItIs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
 }
 
 // announce says that new keys are made in the target from soon on. Nobody works with the source alone any more.
@@ -134,20 +154,6 @@ func (m *moving) announce() {
 	}
 	if err := both.Close(); err != nil {
 		m.t.Fatal(err)
-	}
-}
-
-// interrupted copies until half of the records were looked at, and stops in the middle of whatever it does.
-func (m *moving) interrupted() {
-	m.t.Helper()
-	from, to := m.opened()
-	ctx, cancel := context.WithCancel(m.t.Context())
-	_, err := movestore.Copy(ctx, from, to, movestore.CopyOptions{Progress: func(movestore.Copied) { cancel() }})
-	if err != nil && !errors.Is(err, context.Canceled) {
-		m.t.Fatal(err)
-	}
-	if err := errors.Join(from.Close(), to.Close()); err != nil {
-		m.t.Error(err)
 	}
 }
 
@@ -200,14 +206,10 @@ func newLoad(t *testing.T, name string, proxies ...*proxyProcess) *callers {
 // alone. No answered key runs again, and none of which nobody knows.
 func TestStoreMoves(t *testing.T) {
 	t.Parallel()
-	for from, to := range map[string]string{"SQLite": "PostgreSQL", "PostgreSQL": "Redis", "Redis": "MariaDB"} {
-		t.Run(from+" to "+to, func(t *testing.T) {
-			t.Parallel()
-			m := newMoving(t, from, to)
-			m.run()
-			m.upstream.once(t)
-		})
-	}
+	onMoves(t, func(m *moving) {
+		m.run()
+		m.upstream.once(m.t)
+	})
 }
 
 func (m *moving) run() {
@@ -264,94 +266,4 @@ func (m *moving) run() {
 	}
 	answered = append(answered, loads[1].end()...)
 	m.retried(answered, alone)
-}
-
-// refusals are what must not be done with two stores of a move.
-func (m *moving) refusals() {
-	t := m.t
-	backwards := callIn(t, []string{fromVariable + "=" + m.to.dsn, toVariable + "=" + m.from.dsn}, "", "store", "copy")
-	if backwards.code != exitFailed || !strings.Contains(backwards.err, "wrong way round") {
-		t.Errorf("backwards: %+v", backwards)
-	}
-	code, out := refusal(t, m.from.environ, "proxy", "--listen", "127.0.0.1:0", "--upstream", m.upstream.URL, "--principal", "none")
-	if code != exitFailed || !strings.Contains(out, "the store is moved") {
-		t.Errorf("with the old store alone: exit code %d, %s", code, out)
-	}
-}
-
-// answered puts answered records into a store.
-func (m *moving) answered(n int) {
-	m.t.Helper()
-	from, to := m.opened()
-	importer, ok := store.As[store.Importer](from)
-	if !ok {
-		m.t.Fatal("the store does not import")
-	}
-	at := machine.InstantOf(time.Now())
-	for done := 0; done < n; done += 1000 {
-		var records []*machine.Record
-		for i := done; i < done+1000; i++ {
-			records = append(records, &machine.Record{
-				Scope: machine.Scope{Operation: "POST /orders", SecretVersion: 1, Digest: sha256.Sum256(fmt.Append(nil, i))}, State: machine.Completed,
-				Attempt: 1, Revision: 2, Claimed: at, LeaseEnd: at.Add(time.Minute), Started: at, Finished: at, WindowEnd: at.Add(time.Hour), RememberUntil: at.Add(24 * time.Hour),
-				Response: machine.NewResponse("http/1", fmt.Appendf(nil, "answer %d", i)),
-			})
-		}
-		if _, err := importer.Import(m.t.Context(), records); err != nil {
-			m.t.Fatal(err)
-		}
-	}
-	if err := errors.Join(from.Close(), to.Close()); err != nil {
-		m.t.Error(err)
-	}
-}
-
-// A copy that is killed half-way is called again, and writes what is missing.
-func TestStoreCopyIsKilled(t *testing.T) {
-	t.Parallel()
-	const records = 5_000
-	m := newMoving(t, "SQLite", "PostgreSQL")
-	m.start(m.from, nil).kill() // it tells a new file its secret
-	m.answered(records)
-	copier := exec.Command(os.Args[0], "store", "copy")
-	copier.Env = programEnv(fromVariable+"="+m.from.dsn, toVariable+"="+m.to.dsn)
-	if err := copier.Start(); err != nil {
-		t.Fatal(err)
-	}
-	from, to := m.opened()
-	lister, _ := store.As[store.Lister](to)
-	eventually(t, "some records are there", func() bool {
-		page, err := lister.List(t.Context(), store.Filter{}, "", 1000)
-		return err == nil && len(page.Records) == 1000
-	})
-	_ = copier.Process.Kill() // it may be at its end already
-	_ = copier.Wait()
-	if err := errors.Join(from.Close(), to.Close()); err != nil {
-		t.Error(err)
-	}
-	again := m.copy()
-	if again.code != exitDone {
-		t.Fatalf("%+v", again)
-	}
-	written, there := numberOf(t, again.out, "written"), numberOf(t, again.out, "already there")
-	if all := numberOf(t, again.out, "records in the source"); written+there != all || there == 0 || all < records {
-		t.Errorf("the second copy wrote %d, and %d were there, of %d:\n%s", written, there, all, again.out)
-	}
-	m.announce()
-	eventually(t, "the copy is complete", func() bool { return m.copy("--verify").code == exitDone })
-}
-
-// numberOf returns a number of a table.
-func numberOf(t *testing.T, table, name string) (n int) {
-	t.Helper()
-	for line := range strings.Lines(table) {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			if _, err := fmt.Sscan(rest, &n); err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-	}
-	t.Fatalf("no %q in:\n%s", name, table)
-	return 0
 }

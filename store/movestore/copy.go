@@ -173,7 +173,7 @@ func (c *copier) list(ctx context.Context, pages chan<- store.Page) error {
 			return fmt.Errorf("reading the source: %w", err)
 		}
 		c.at.Store(int64(page.At))
-		limit = nextLimit(page)
+		limit = nextLimit(page, limit)
 		select {
 		case pages <- page:
 		case <-ctx.Done():
@@ -185,8 +185,12 @@ func (c *copier) list(ctx context.Context, pages chan<- store.Page) error {
 	}
 }
 
-// nextLimit is how many records the next page may have, if they are as large as those of this one.
-func nextLimit(page store.Page) int {
+// nextLimit is how many records the next page may have, if they are as large as those of this one. A page without records,
+// as a scan has now and then, tells nothing of that: its own limit holds again.
+func nextLimit(page store.Page, limit int) int {
+	if len(page.Records) == 0 {
+		return limit
+	}
 	bytes := 1
 	for _, r := range page.Records {
 		bytes += len(r.Response.Data)

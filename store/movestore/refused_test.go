@@ -1,6 +1,7 @@
 package movestore_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -227,5 +228,33 @@ func TestAStoreFromBeforeTheMoveHasLostRecords(t *testing.T) {
 	target.Store, _ = stores(t, c)
 	if _, _, err := s.Secrets(t.Context()); !errors.Is(err, store.ErrLost) || !errors.Is(err, movestore.ErrRefused) {
 		t.Errorf("%v", err)
+	}
+}
+
+// sparse is a store whose listing begins with a page without records, as a scan may.
+type sparse struct {
+	*memstore.Store
+	limits []int
+}
+
+func (s *sparse) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+	if s.limits = append(s.limits, limit); cursor == "" {
+		return store.Page{At: machine.InstantOf(time.Now()), Next: "begin"}, nil
+	}
+	return s.Store.List(ctx, filter, strings.TrimPrefix(cursor, "begin"), limit)
+}
+
+// A page without records does not make the next ones small.
+func TestPageWithoutRecords(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	primary, previous := stores(t, c)
+	importing(t, previous, record(c, 1), record(c, 2))
+	source := &sparse{Store: previous}
+	if got, err := movestore.Copy(t.Context(), source, primary, movestore.CopyOptions{}); err != nil || got.Written != 2 {
+		t.Errorf("copied %+v, %v", got, err)
+	}
+	if len(source.limits) != 2 || source.limits[0] != source.limits[1] {
+		t.Errorf("limits of pages: %v", source.limits)
 	}
 }

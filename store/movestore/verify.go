@@ -94,7 +94,7 @@ func eachPage(ctx context.Context, s store.Store, work func(store.Page) error) e
 		if err := work(page); err != nil {
 			return err
 		}
-		if limit, cursor = nextLimit(page), page.Next; cursor == "" {
+		if limit, cursor = nextLimit(page, limit), page.Next; cursor == "" {
 			return nil
 		}
 	}

@@ -230,7 +230,7 @@ func (p *pair) markCopy(ctx context.Context, toward, away ring, source store.Sec
 			return err
 		}
 		if len(page.Records)+len(page.Unreadable) > 0 {
-			return refuse("the new store is not empty, and its records are no copies of the old store's: choose an empty one")
+			return p.linkedMeanwhile(ctx, source)
 		}
 		if cursor = page.Next; cursor == "" {
 			break
@@ -245,6 +245,16 @@ func (p *pair) markCopy(ctx context.Context, toward, away ring, source store.Sec
 		}
 	}
 	return p.toward.AddSecret(ctx, store.Secret{Version: store.CopyMark, Check: source.Check, Retired: 1}, 0)
+}
+
+// linkedMeanwhile refuses a primary store that has records, unless another process has marked it since it was looked at: records are
+// written after the mark.
+func (p *pair) linkedMeanwhile(ctx context.Context, source store.Secret) error {
+	toward, err := readRing(ctx, p.toward)
+	if err == nil && !toward.has(store.CopyMark, source.Check) {
+		err = refuse("the new store is not empty, and its records are no copies of the old store's: choose an empty one")
+	}
+	return err
 }
 
 // announce keeps in the previous store from when on new keys are made in the primary one, unless that is announced

@@ -258,3 +258,33 @@ func TestPageWithoutRecords(t *testing.T) {
 		t.Errorf("limits of pages: %v", source.limits)
 	}
 }
+
+// overtaken is a store that another process marks and fills before it is listed for the first time.
+type overtaken struct {
+	*memstore.Store
+	meanwhile func()
+}
+
+func (s *overtaken) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+	if meanwhile := s.meanwhile; meanwhile != nil {
+		s.meanwhile = nil
+		meanwhile()
+	}
+	return s.Store.List(ctx, filter, cursor, limit)
+}
+
+// Two processes begin one move at once. One of them marks the stores, and the other goes on with what it marked.
+func TestTwoBeginAMoveAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	primary, previous := stores(t, c)
+	importing(t, previous, record(c, 1))
+	target := &overtaken{Store: primary, meanwhile: func() {
+		if got, err := movestore.Copy(t.Context(), previous, primary, movestore.CopyOptions{}); err != nil || got.Written != 1 {
+			t.Errorf("who is first copied %+v, %v", got, err)
+		}
+	}}
+	if got, err := movestore.Copy(t.Context(), previous, target, movestore.CopyOptions{}); err != nil || got.Same != 1 {
+		t.Errorf("who is second copied %+v, %v", got, err)
+	}
+}

@@ -270,7 +270,7 @@ func (at *meterSite) stops(p *proxyProcess) {
 	if g := ask("/readyz?store=required", p.address); g.status != http.StatusOK {
 		at.t.Errorf("ready: %+v", g)
 	}
-	if g := ask("/metrics", p.address); !strings.Contains(g.body, `reprise_meter_events_total{outcome="accepted"} `) || !strings.Contains(g.body, "reprise_meter_gate 1") {
+	if g := ask("/metrics", p.address); !strings.Contains(g.body, `reprise_meter_events_total{outcome="accepted"} `) || !strings.Contains(g.body, "reprise_meter_gate 1") || !strings.Contains(g.body, "reprise_meter_dead_letters ") {
 		at.t.Errorf("metrics: %s", g.body)
 	}
 	if g := ask("/v1/lines/anna", "meter.example"); g.status != http.StatusForbidden {

@@ -39,6 +39,16 @@ func newInstruments(p Parts) (i instruments, err error) {
 		})); err != nil {
 		return i, err
 	}
+	if _, err := m.Int64ObservableGauge("reprise.meter.dead_letters", metric.WithDescription("Dead letters: events that were refused for good."),
+		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
+			n, err := p.Intake.Streams.Dead(ctx)
+			if err == nil {
+				o.Observe(n)
+			}
+			return nil
+		})); err != nil {
+		return i, err
+	}
 	_, err = m.Int64ObservableGauge("reprise.meter.gate", metric.WithDescription("1 while the gate is open, else 0."),
 		metric.WithInt64Callback(func(ctx context.Context, o metric.Int64Observer) error {
 			var open int64

@@ -13,9 +13,12 @@ import (
 // Taken is an event from the inbox, with the number that it has there.
 type Taken struct {
 	Number     int64
-	Event      meter.Event
+	Text       string // the event's JSON
 	ReceivedAt time.Time
 }
+
+// Event reads the event. What cannot be read is for whoever took it to set aside: it keeps nothing else in the inbox from being taken.
+func (t Taken) Event() (meter.Event, error) { return meter.DecodeEvent([]byte(t.Text)) }
 
 // inboxForm is an event in a batch.
 type inboxForm struct {
@@ -73,12 +76,8 @@ func (l *Ledger) PageInbox(ctx context.Context, after int64, limit int) (all []T
 
 func eachTaken(tx *database.Tx, s database.Statement, arguments ...any) (all []Taken, err error) {
 	var t Taken
-	var text string
 	var received int64
-	return all, tx.Each(s, arguments, []any{&t.Number, &text, &received}, func() (err error) {
-		if t.Event, err = meter.DecodeEvent([]byte(text)); err != nil {
-			return unreadable("an event in meter_inbox", err)
-		}
+	return all, tx.Each(s, arguments, []any{&t.Number, &t.Text, &received}, func() error {
 		t.ReceivedAt = database.Instant(received)
 		all = append(all, t)
 		return nil

@@ -218,10 +218,16 @@ func (s *Streams) Leave(ctx context.Context, consumer string) error {
 }
 
 // Waiting returns how many events are in the streams.
-func (s *Streams) Waiting(ctx context.Context) (total int64, err error) {
+func (s *Streams) Waiting(ctx context.Context) (int64, error) { return s.length(ctx, s.names.intake) }
+
+// Dead returns how many dead letters there are.
+func (s *Streams) Dead(ctx context.Context) (int64, error) { return s.length(ctx, s.names.dead) }
+
+// length sums up the streams of all shards that have such a name.
+func (s *Streams) length(ctx context.Context, name func(shard int) string) (total int64, err error) {
 	var ask rueidis.Commands
 	for shard := range Shards {
-		ask = append(ask, s.client.B().Xlen().Key(s.names.intake(shard)).Build())
+		ask = append(ask, s.client.B().Xlen().Key(name(shard)).Build())
 	}
 	for _, reply := range s.client.DoMulti(ctx, ask...) {
 		n, err := reply.AsInt64()

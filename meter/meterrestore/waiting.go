@@ -75,7 +75,7 @@ func (c *counting) streams(ctx context.Context, m *meterredis.Meter, dead bool) 
 			for _, message := range page {
 				e, err := meter.DecodeEvent([]byte(message.Text))
 				if err != nil && !dead {
-					c.lose(fmt.Sprintf("delivery %s of stream %d", message.ID, shard), fmt.Sprintf("it is no event, and becomes a dead letter: %v", err))
+					c.loseNoEvent(fmt.Sprintf("delivery %s of stream %d", message.ID, shard), err)
 				}
 				if err == nil {
 					events = append(events, e)
@@ -97,9 +97,13 @@ func (c *counting) inbox(ctx context.Context) error {
 			return err
 		}
 		after = page[len(page)-1].Number
-		events := make([]meter.Event, len(page))
-		for i, t := range page {
-			events[i] = t.Event
+		var events []meter.Event
+		for _, t := range page {
+			if e, err := t.Event(); err == nil {
+				events = append(events, e)
+			} else {
+				c.loseNoEvent(fmt.Sprintf("event %d of the inbox", t.Number), err)
+			}
 		}
 		if err := c.look(ctx, len(page), events); err != nil {
 			return err
@@ -132,4 +136,9 @@ func (c *counting) look(ctx context.Context, deliveries int, events []meter.Even
 
 func (c *counting) lose(item, why string) {
 	c.findings = append(c.findings, restore.Finding{Kind: KindEvent, Item: item, Outcome: restore.Lost, Detail: why})
+}
+
+// loseNoEvent loses what cannot be read.
+func (c *counting) loseNoEvent(item string, err error) {
+	c.lose(item, fmt.Sprintf("it is no event, and becomes a dead letter: %v", err))
 }

@@ -27,7 +27,7 @@ func (w *Worker) serveInbox(ctx context.Context) {
 		}
 		deliveries := make([]delivery, len(taken))
 		for i, t := range taken {
-			deliveries[i] = delivery{inbox: t.Number, text: string(t.Event.AppendJSON(nil))}
+			deliveries[i] = delivery{inbox: t.Number, text: t.Text}
 		}
 		w.workInbox(context.WithoutCancel(ctx), deliveries)
 	}

@@ -21,6 +21,7 @@ import (
 type plant struct {
 	t         *testing.T
 	ledger    *meterledger.Ledger
+	dsn       string // of the ledger
 	redis     string
 	calendar  meter.Calendar
 	horizon   meter.Horizon
@@ -47,7 +48,7 @@ func newPlantOn(t *testing.T, redis, dsn string, lines int) *plant {
 func (p *plant) build(dsn string, lines int) {
 	t := p.t
 	t.Helper()
-	p.families = map[string]string{}
+	p.families, p.dsn = map[string]string{}, dsn
 	var err error
 	if p.ledger, err = meterledger.Open(t.Context(), dsn, meterledger.Options{Migrate: true}); err != nil {
 		t.Fatal(err)

@@ -133,7 +133,7 @@ func testBytes(t *testing.T, server Server) {
 		t.Errorf("%v, %v", found, err)
 	}
 	w.must(w.PutInbox(ctx, []meter.Event{hostile.Event}))
-	if taken, err := w.TakeInbox(ctx, "worker", 1, time.Minute); err != nil || len(taken) != 1 || taken[0].Event != hostile.Event {
+	if taken, err := w.TakeInbox(ctx, "worker", 1, time.Minute); err != nil || len(taken) != 1 || taken[0].Text != string(hostile.Event.AppendJSON(nil)) {
 		t.Errorf("%+v, %v", taken, err)
 	}
 	w.fold()

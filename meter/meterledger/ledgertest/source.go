@@ -225,7 +225,9 @@ func testInbox(t *testing.T, server Server) {
 			if _, twice := taken[one.Number]; twice || one.ReceivedAt.IsZero() {
 				t.Errorf("%+v", one)
 			}
-			taken[one.Number] = one.Event
+			e, err := one.Event()
+			w.must(err)
+			taken[one.Number] = e
 		}
 	}
 	if len(taken) != 51 {

@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"net/url"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterredis"
+)
+
+// harm runs a statement on the ledger as somebody else does.
+func (p *plant) harm(statement string) {
+	p.t.Helper()
+	dsn, err := url.Parse(p.dsn)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if name := path.Base(dsn.Path); dsn.Scheme == "postgres" {
+		servicetest.Postgres(p.t).Exec(name, statement)
+	} else {
+		servicetest.MariaDB(p.t).Exec(name, strings.ReplaceAll(statement, "reprise.", ""))
+	}
+}
+
+// A row of the inbox that is no event becomes a dead letter with what is wrong, and all others are decided.
+func TestUnreadableInboxRows(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 4)
+		var events []meter.Event
+		for n := range 30 {
+			events = append(events, p.event(n))
+		}
+		p.accept(p.intake(true), events)
+		spoiled := map[string]string{"event-0": "", "event-7": `{"event_id":"event-7",`, "event-29": `{"event_id":"event-29"}`}
+		wanted := map[string]meter.Reason{"": meter.Malformed, spoiled["event-7"]: meter.Malformed, spoiled["event-29"]: meter.MissingField}
+		for id, text := range spoiled {
+			p.harm("UPDATE reprise.meter_inbox SET event = '" + text + "' WHERE event_id = '" + id + "'")
+		}
+		defer p.workBy(WorkerOptions{Batch: 10})()
+		var rest []meter.Event
+		for _, e := range events {
+			if _, ok := spoiled[e.ID]; !ok {
+				rest = append(rest, e)
+			}
+		}
+		p.rows(rest)
+		p.drained()
+		for shard := range meterredis.Shards {
+			dead, err := p.streams.DeadLetters(t.Context(), shard, "", 10)
+			p.must(err)
+			for _, d := range dead {
+				if reason, ok := wanted[d.Text]; !ok || d.Reason != reason || d.Detail == "" {
+					t.Errorf("%+v", d)
+				}
+			}
+		}
+		if n, err := p.streams.Dead(t.Context()); n != 3 || err != nil {
+			t.Errorf("%d dead letters, %v", n, err)
+		}
+		p.audit()
+	})
+}

@@ -51,7 +51,7 @@ func (w *Worker) workInbox(ctx context.Context, deliveries []delivery) {
 		}
 		done = append(done, d.inbox)
 	}
-	w.complainOnce(ctx, fates)
+	w.waits(ctx, fates)
 	if err := w.Ledger.DoneInbox(ctx, done); err != nil {
 		w.complain(ctx, "empty the inbox", err)
 	}

@@ -20,6 +20,8 @@ type Keeper struct {
 	Calendar  meter.Calendar
 	Horizon   meter.Horizon
 	Log       *slog.Logger // nil is nobody
+
+	news news
 }
 
 const (
@@ -57,9 +59,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 func (k *Keeper) complain(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil && k.Log != nil {
-		k.Log.WarnContext(ctx, "meter: "+what, "error", err)
-	}
+	k.news.tell(ctx, k.Log, what, err)
 }
 
 // OpenMonths makes the monthly grants of all months that have to be open, and returns how many it made. They are in SQL then;

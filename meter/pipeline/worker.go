@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,6 +20,7 @@ type Worker struct {
 	WorkerOptions
 	name     string
 	appender *appender
+	news     news
 }
 
 // WorkerOptions are what a worker works with.
@@ -40,9 +40,6 @@ type WorkerOptions struct {
 
 // NewWorker returns a worker with a name that no other has.
 func NewWorker(o WorkerOptions) *Worker {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	if o.Batch == 0 {
 		o.Batch = 1000
 	}
@@ -68,6 +65,9 @@ const (
 	waitingBatches = 10
 )
 
+// gate is what is told about while nothing is decided at all.
+const gate = "the gate"
+
 // Run works until ctx ends, then finishes what it has read. What cannot be done is tried again.
 func (w *Worker) Run(ctx context.Context) {
 	var group sync.WaitGroup
@@ -79,7 +79,7 @@ func (w *Worker) Run(ctx context.Context) {
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWait)
 	defer cancel()
 	if err := w.Streams.Leave(leave, w.name); err != nil { // its name stays, and others claim what is left under it
-		w.Log.WarnContext(ctx, "meter: the streams", "error", err)
+		w.complain(leave, "the streams", err)
 	}
 }
 
@@ -89,17 +89,13 @@ func (w *Worker) serve(ctx context.Context, shard int) {
 	var waiting []delivery
 	var tried time.Time
 	var silent takeover
-	told := "" // why nothing was decided the last time: that is said once, and by one shard for all
 	for ctx.Err() == nil {
 		if err := w.Meter.GateOpen(ctx); err != nil {
-			if shard == 0 && told != err.Error() {
-				told = err.Error()
-				w.complain(ctx, "the gate", err)
-			}
+			w.complain(ctx, gate, err)
 			pause(ctx, retryPause)
 			continue
 		}
-		told = ""
+		w.news.over(gate)
 		var batch []delivery
 		if time.Since(tried) > retryPause {
 			tried = time.Now()
@@ -157,7 +153,7 @@ func (w *Worker) work(ctx context.Context, shard int, deliveries []delivery) (ag
 			done = append(done, d.message)
 		}
 	}
-	w.complainOnce(ctx, fates)
+	w.waits(ctx, fates)
 	if err := w.Streams.Done(ctx, shard, done, refused); err != nil {
 		w.complain(ctx, "acknowledge", err) // they are claimed and found done later
 	}
@@ -233,29 +229,17 @@ func (w *Worker) settle(ctx context.Context, fates []fate) {
 	}
 }
 
-// complainOnce tells why events wait: of each kind of reason the first.
-func (w *Worker) complainOnce(ctx context.Context, fates []fate) {
-	said := map[string]bool{}
+// waits tells why events wait.
+func (w *Worker) waits(ctx context.Context, fates []fate) {
 	for _, f := range fates {
-		if f.err == nil {
-			continue
-		}
-		kind := f.err.Error()
-		var refusal *meter.Refusal
-		if errors.As(f.err, &refusal) {
-			kind = string(refusal.Reason)
-		}
-		if !said[kind] {
-			said[kind] = true
-			w.Log.WarnContext(ctx, "meter: an event waits", "line", f.event.Line, "event", f.event.ID, "why", f.err)
+		if f.err != nil {
+			w.news.wait(ctx, w.Log, f.event, f.err)
 		}
 	}
 }
 
 func (w *Worker) complain(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
-		w.Log.WarnContext(ctx, "meter: "+what, "error", err)
-	}
+	w.news.tell(ctx, w.Log, what, err)
 }
 
 // pause returns after d, or when ctx ends.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/restore"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // Restores answers below /v1/restores. Make one with [NewRestores].
@@ -99,14 +100,46 @@ func (a *Restores) start(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "A restore keeps traffic out: say who wants it, in `who`, and why, in `why`. Both are kept.")
 		return
 	}
-	session, resumed, err := a.runner.Start(r.Context(), restore.Request{FailedAt: body.FailureTime, Who: body.Who, Why: body.Why, Rate: body.Rate, Again: body.Again})
+	var session restore.Session
+	resumed := false
+	err := a.whole(r.Context(), func(ctx context.Context) (err error) {
+		request := restore.Request{FailedAt: body.FailureTime, Who: body.Who, Why: body.Why, Rate: body.Rate, Again: body.Again}
+		if session, resumed, err = a.runner.Start(ctx, request); err == nil {
+			a.work()
+		}
+		return err
+	})
 	if err != nil {
 		a.refuse(w, err)
 		return
 	}
-	a.work()
 	w.Header().Set("Location", "/v1/restores/"+strconv.FormatInt(session.ID, 10))
 	answer(w, http.StatusAccepted, map[string]any{"id": session.ID, "resumed": resumed, "state": session.State})
+}
+
+// whole does all of a change, whatever becomes of the request that asked for it: what is half done, because a client has gone away, is a
+// session that keeps traffic out and that nobody goes on with. Only the end of the process's life ends it.
+func (a *Restores) whole(asking context.Context, change func(context.Context) error) error {
+	done := make(chan error, 1)
+	a.mu.Lock() // who waits for the end of what is done has not begun to
+	if err := store.NotSent(a.life); err != nil {
+		a.mu.Unlock()
+		return err
+	}
+	a.ended.Go(func() {
+		err := change(a.life)
+		if err != nil && asking.Err() != nil { // nobody else is told
+			a.log.Warn("reprise: what a client asked for, who has gone away, was not done", "error", err)
+		}
+		done <- err
+	})
+	a.mu.Unlock()
+	select {
+	case err := <-done:
+		return err
+	case <-asking.Done():
+		return store.Indeterminate(context.Cause(asking))
+	}
 }
 
 // work works on the live session, once at a time. The work on the one before may not have returned yet: who does it looks again then.
@@ -185,28 +218,32 @@ func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, ProblemRequestMalformed, "Say who does it and why, as ?who=NAME&why=TEXT: it is kept.")
 		return
 	}
-	var err error
+	var change func(context.Context) error
 	switch verb {
 	case "pause":
-		err = a.runner.Pause(r.Context(), session.ID, who, why)
+		change = func(ctx context.Context) error { return a.runner.Pause(ctx, session.ID, who, why) }
 	case "resume":
-		if err = a.runner.Resume(r.Context(), session.ID, who, why); err == nil {
-			a.work()
+		change = func(ctx context.Context) error {
+			err := a.runner.Resume(ctx, session.ID, who, why)
+			if err == nil {
+				a.work()
+			}
+			return err
 		}
 	case "pace":
-		var rate, batch int64
-		if rate, batch, err = paceOf(r.URL.Query()); err != nil {
+		rate, batch, err := paceOf(r.URL.Query())
+		if err != nil {
 			fail(w, http.StatusBadRequest, ProblemRequestMalformed, err.Error())
 			return
 		}
-		err = a.runner.Pace(r.Context(), session.ID, rate, int(batch), who)
+		change = func(ctx context.Context) error { return a.runner.Pace(ctx, session.ID, rate, int(batch), who) }
 	case "cancel":
-		err = a.runner.Cancel(r.Context(), session.ID, who, why)
+		change = func(ctx context.Context) error { return a.runner.Cancel(ctx, session.ID, who, why) }
 	default:
 		fail(w, http.StatusNotFound, ProblemNotFound, "What can be done is :pause, :resume, :pace and :cancel.")
 		return
 	}
-	if err != nil {
+	if err := a.whole(r.Context(), change); err != nil {
 		a.refuse(w, err)
 		return
 	}
@@ -239,6 +276,9 @@ func (a *Restores) findings(w http.ResponseWriter, r *http.Request) {
 	encoder := json.NewEncoder(w)
 	for after := int64(0); ; {
 		found, err := a.sessions.Findings(r.Context(), session.ID, after, findingsAtOnce)
+		if err == nil {
+			err = store.NotSent(a.life) // a process that ends does not wait until all have left
+		}
 		switch {
 		case err != nil && after == 0: // nothing has left
 			a.refuse(w, err)

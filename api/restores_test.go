@@ -22,6 +22,7 @@ import (
 type plan struct {
 	generation chan string
 	applying   func()
+	abandoning func() // nil: nothing
 }
 
 func (p plan) Describe() restore.Description {
@@ -46,7 +47,13 @@ func (p plan) WriteFence(context.Context, restore.Fence) error { return nil }
 func (p plan) CleanUp(context.Context, restore.Fence) error    { return nil }
 func (p plan) OpenGate(context.Context, restore.Fence) error   { return nil }
 func (p plan) Ready(context.Context) error                     { return nil }
-func (p plan) Abandon(context.Context, restore.Fence) error    { return nil }
+
+func (p plan) Abandon(context.Context, restore.Fence) error {
+	if p.abandoning != nil {
+		p.abandoning()
+	}
+	return nil
+}
 
 func (p plan) Expect(context.Context, int) (int64, error) { return 3, nil }
 
@@ -78,12 +85,18 @@ type client struct {
 	*testing.T
 	url, origin string
 	sessions    *restore.Sessions
+	runner      *restore.Runner
 	end, wait   func()       // of the process's life, and for what it works on
 	exec        func(string) // a statement in its database
 }
 
 // serve serves the restores of a plan that calls applying whenever it applies something.
 func serve(t *testing.T, applying func()) *client {
+	t.Helper()
+	return servePlan(t, plan{applying: applying})
+}
+
+func servePlan(t *testing.T, p plan) *client {
 	t.Helper()
 	database := servicetest.Postgres(t)
 	dsn := database.Database(t)
@@ -95,7 +108,7 @@ func serve(t *testing.T, applying func()) *client {
 		t.Fatal(err)
 	}
 	life, end := context.WithCancel(t.Context())
-	p := plan{make(chan string, 1), applying}
+	p.generation = make(chan string, 1)
 	p.generation <- ""
 	runner := restore.New(sessions, p, restore.Options{Poll: 10 * time.Millisecond})
 	restores := api.NewRestores(life, sessions, runner, "toy", slog.New(slog.NewTextHandler(t.Output(), nil)))
@@ -112,7 +125,7 @@ func serve(t *testing.T, applying func()) *client {
 		}
 		database.Exec(strings.TrimPrefix(in.Path, "/"), statement)
 	}
-	return &client{T: t, url: server.URL, sessions: sessions, end: end, wait: restores.Wait, exec: exec}
+	return &client{T: t, url: server.URL, sessions: sessions, runner: runner, end: end, wait: restores.Wait, exec: exec}
 }
 
 // ask wants an answer with a status, that contains a text, and returns it.
@@ -150,15 +163,21 @@ func (c *client) begin() string {
 // ends waits until a restore is done.
 func (c *client) ends(path string) {
 	c.Helper()
+	c.becomes(path, "done")
+}
+
+// becomes waits until a restore has a state.
+func (c *client) becomes(path, state string) {
+	c.Helper()
 	deadline, cancel := context.WithTimeout(c.Context(), 30*time.Second)
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for !strings.Contains(c.ask("GET", path, "", 200, `"session"`), `"state":"done"`) {
+	for !strings.Contains(c.ask("GET", path, "", 200, `"session"`), fmt.Sprintf(`"state":%q`, state)) {
 		select {
 		case <-again.C:
 		case <-deadline.Done():
-			c.Fatal("the restore does not end")
+			c.Fatalf("the restore does not become %s", state)
 		}
 	}
 }
@@ -234,4 +253,35 @@ func TestStoppedGivesBack(t *testing.T) {
 	if v, err := c.sessions.Last(t.Context(), "toy"); err != nil || v.Led || v.State.Over() {
 		t.Errorf("after the process has stopped: %+v, %v", v, err)
 	}
+}
+
+// What was asked for by somebody who has gone away is done all the same: half of it would keep traffic out for good.
+func TestAClientThatGoesAway(t *testing.T) {
+	t.Parallel()
+	abandoning, goOn := make(chan struct{}, 8), make(chan struct{})
+	c := servePlan(t, plan{applying: func() {}, abandoning: func() {
+		abandoning <- struct{}{}
+		<-goOn
+	}})
+	session, _, err := c.runner.Start(t.Context(), restore.Request{Who: "ann", Why: "a test"}) // and nobody works on it
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/v1/restores/%d", session.ID)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		request, err := http.NewRequestWithContext(ctx, "POST", c.url+path+":cancel?who=ann&why=test", nil)
+		if err == nil {
+			_, err = http.DefaultClient.Do(request)
+		}
+		left <- err
+	}()
+	<-abandoning
+	leave()
+	if err := <-left; err == nil {
+		t.Error("the client was answered")
+	}
+	close(goOn)
+	c.becomes(path, "cancelled")
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,9 +30,9 @@ func newServeCommand(p process) *cobra.Command {
 	flags.StringVar(&r.redis, "redis", "", "the Redis to restore")
 	flags.StringVar(&r.ledger, "ledger", "", "the SQL to restore from")
 	flags.StringVar(&listen, "listen", "127.0.0.1:8082", "where it answers: a loopback address")
-	cmd.RunE = r.on(func(cmd *cobra.Command, at *restorePlace) error {
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
+	cmd.RunE = r.on(untilStopped(func(cmd *cobra.Command, at *restorePlace) error {
+		ctx, end := context.WithCancel(cmd.Context())
+		defer end()
 		listener, err := net.Listen("tcp", listen)
 		if err != nil {
 			return fmt.Errorf("cannot listen: %w; choose another address with --listen", err)
@@ -46,25 +44,36 @@ func newServeCommand(p process) *cobra.Command {
 		defer plan.Close()
 		restores := api.NewRestores(ctx, at.sessions, at.runner(plan, processName(), 2), planName, at.log)
 		err = serveUntil(ctx, listener, onlyLoopbackNames(restores.Handler()), at)
-		stop()
+		end()
 		restores.Wait()
 		return err
-	})
+	}))
 	return cmd
 }
 
-// serveUntil serves until ctx ends, and lets requests that run finish.
+// serveUntil serves until ctx ends, and lets requests that run finish. What has not when the drain time-out is over is cut off: what it
+// has begun is in SQL, and is gone on with by whoever is asked next.
 func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler, at *restorePlace) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	server := newServer(handler, at.log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	at.log.Info("reprise: restores are served", "address", listener.Addr().String())
+	at.log.Info("listening", "address", listener.Addr().String(), "plan", planName, "version", version())
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
+	at.log.Info("stopping: requests that run are finished first", "drain-timeout", at.config.DrainTimeout)
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), at.config.DrainTimeout)
 	defer cancel()
-	return server.Shutdown(ending)
+	_ = server.Shutdown(ending) // what is left is closed
+	return server.Close()
+}
+
+// newServer is an HTTP server of those who administer. A request has to be there within a minute; its answer may take as long as it takes.
+func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: time.Minute, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -48,13 +50,24 @@ func (f *keyFlags) sources() (config.Sources, error) {
 		}
 	}
 	if f.file != "" {
-		data, err := os.ReadFile(f.file)
-		if err != nil {
-			return from, usageError{fmt.Errorf("the configuration cannot be read: %w", err)}
+		var err error
+		if from.YAML, err = readConfig(f.file); err != nil {
+			return from, err
 		}
-		from.YAML = data
 	}
 	return from, nil
+}
+
+// readConfig reads a configuration file, and says the next step where there is none.
+func readConfig(file string) ([]byte, error) {
+	data, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usageError{fmt.Errorf("the configuration cannot be read: %w: name the right file with --config, or leave it out and use flags and variables alone; docs/configuration.md and docs/meter.md have a file to begin with", err)}
+	case err != nil:
+		return nil, usageError{fmt.Errorf("the configuration cannot be read: %w", err)}
+	}
+	return data, nil
 }
 
 // configFlags are the flags of commands that read the configuration of the proxy.

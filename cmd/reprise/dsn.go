@@ -87,7 +87,7 @@ func kinds() []kind {
 		{[]string{"sqlite"}, "sqlite:PATH", sqlitePlace},
 		{[]string{"postgres", "postgresql"}, "postgres://USER@HOST/DATABASE", postgresPlace},
 		{[]string{"mysql"}, "mysql://USER@HOST/DATABASE", mysqlPlace},
-		{[]string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"}, "redis://USER@HOST/DATABASE", redisPlace},
+		{[]string{"redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"}, "redis://USER@HOST/DATABASE, redis+sentinel://USER@HOST,HOST/MASTER/DATABASE, redis+cluster://USER@HOST,HOST", redisPlace},
 	}
 }
 

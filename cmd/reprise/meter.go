@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // so that the same zones are there on every machine
@@ -20,6 +21,7 @@ import (
 	"github.com/reprise-dev/reprise/meter/meterredis"
 	"github.com/reprise-dev/reprise/meter/pipeline"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/redisstore"
 )
 
 // meterConfigVariable names the configuration file of the meter where there is no flag.
@@ -65,9 +67,19 @@ func (f meterFlags) load(needed ...string) (*config.Meter, error) {
 	if err != nil {
 		return nil, err
 	}
+	return loadMeter(from, needed...)
+}
+
+// loadMeter reads the configuration of the meter. A DSN of Redis that makes no sense is refused before anything is opened.
+func loadMeter(from config.Sources, needed ...string) (*config.Meter, error) {
 	c, err := config.LoadMeter(from, needed...)
 	if err != nil {
 		return nil, usageError{err}
+	}
+	if slices.Contains(needed, keyRedis) {
+		if _, err := redisstore.ParseDSN(c.Redis); err != nil {
+			return nil, usageError{fmt.Errorf("%s: %s", keyRedis, printable(err.Error()))}
+		}
 	}
 	return c, nil
 }

@@ -45,7 +45,9 @@ func newMeterLoadCommand(p process) *cobra.Command {
 		if t.late, err = share("late", late); err != nil {
 			return err
 		}
-		t.urls = strings.Split(strings.TrimRight(url, "/"), ",")
+		for each := range strings.SplitSeq(url, ",") {
+			t.urls = append(t.urls, strings.TrimRight(strings.TrimSpace(each), "/"))
+		}
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		c, err := flags.load(keyRedis, keyLedger)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"syscall"
 	"time"
 
@@ -22,7 +21,6 @@ import (
 	"github.com/reprise-dev/reprise/meter/meterrestore"
 	"github.com/reprise-dev/reprise/restore"
 	"github.com/reprise-dev/reprise/store"
-	"github.com/reprise-dev/reprise/store/redisstore"
 )
 
 // The exit codes of `reprise restore` beside those of every command. They are bits: what was found is their sum.
@@ -103,11 +101,6 @@ func (r *restoring) open(ctx context.Context, changes bool, needed []string) (_ 
 	if at.calendar, err = meter.NewCalendar(c.Zone, int(c.Anchor)); err != nil {
 		return nil, usageError{err}
 	}
-	if slices.Contains(needed, keyRedis) {
-		if _, err := redisstore.ParseDSN(c.Redis); err != nil {
-			return nil, usageError{err}
-		}
-	}
 	at.log = newLogger(r.Err, c.Log)
 	if at.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
 		return nil, err
@@ -140,17 +133,12 @@ func (r *restoring) load(needed []string) (*config.Meter, error) {
 		}
 	}
 	if r.file != "" {
-		data, err := os.ReadFile(r.file)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("the configuration cannot be read: %w", err)}
+		var err error
+		if from.YAML, err = readConfig(r.file); err != nil {
+			return nil, err
 		}
-		from.YAML = data
 	}
-	c, err := config.LoadMeter(from, needed...)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return c, nil
+	return loadMeter(from, needed...)
 }
 
 func (at *restorePlace) close() error {

@@ -71,6 +71,7 @@ func newRootCommand(p process) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
+	root.SetHelpCommand(newHelpCommand(root))
 	root.AddCommand(
 		newProxyCommand(p),
 		newDemoCommand(p),
@@ -84,6 +85,23 @@ func newRootCommand(p process) *cobra.Command {
 		newVersionCommand(),
 	)
 	return root
+}
+
+// newHelpCommand is `reprise help`, which refuses what it does not know, as every command does.
+func newHelpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err == nil {
+				err = noArguments(cmd, rest)
+			}
+			if err != nil {
+				return usageError{err}
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 // noArguments refuses arguments, and so names an unknown command as one.

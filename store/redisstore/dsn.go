@@ -120,7 +120,7 @@ func (d *DSN) readQuery() (err error) {
 		switch name {
 		case "prefix":
 			if d.prefix = value; d.prefix == "" || strings.ContainsAny(d.prefix, "{}*?[]\\") {
-				return fmt.Errorf("prefix=%s in the store's DSN: at least one character, and none of {}*?[]\\, expected", d.prefix)
+				return fmt.Errorf("prefix=%s in the store's DSN: at least one character, and none of {}*?[]\\, expected: write prefix=shop: for one; the slots of a cluster are seen to without braces", d.prefix)
 			}
 		case "wait":
 			d.terms.wait, err = replicasOf(name, value)

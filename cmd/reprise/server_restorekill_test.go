@@ -5,28 +5,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter/inspect"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/restore"
 )
-
-// process starts `reprise restore` in a process of its own. Its output is nobody's.
-func (s *restoreSite) process(args ...string) *exec.Cmd {
-	s.t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"restore"}, args...)...)
-	cmd.Env = programEnv("USER=ann", "REPRISE_METER_REDIS="+s.redis, "REPRISE_METER_LEDGER="+s.dsn, "REPRISE_METER_TAKE_OVER=1s")
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	return cmd
-}
 
 // A restore is worked on by three processes, which are killed at any moment, the manager among them, and Redis is emptied once more in the
 // middle. Whoever is called afterwards goes on, and everything is as SQL says.
@@ -78,19 +65,6 @@ func TestRestoreIsKilled(t *testing.T) {
 	report, err := i.Audit(t.Context(), time.Now(), 20*time.Second)
 	if err != nil || !report.Clean() || report.Events != int64(len(events)) {
 		t.Errorf("%+v, %v", report, err)
-	}
-}
-
-// expire lets the leases of those end that were killed, as time does.
-func (s *restoreSite) expire() {
-	s.t.Helper()
-	database := s.dsn[strings.LastIndexByte(s.dsn, '/')+1:]
-	database, _, _ = strings.Cut(database, "?")
-	for _, sql := range []string{
-		"UPDATE reprise.restore_sessions SET lease_until = 0 WHERE finished_at = 0",
-		"UPDATE reprise.restore_targets SET available_at = 0 WHERE state IN ('processing', 'retryable')",
-	} {
-		servicetest.Postgres(s.t).Exec(database, sql)
 	}
 }
 

@@ -72,8 +72,7 @@ type crew struct {
 	kills int
 }
 
-// newCrew begins a restore with so many processes, which go slowly enough to be disturbed, and take one target at a time.
-func newCrew(s *restoreSite, processes int, rate string) *crew {
+func crewOf(s *restoreSite) *crew {
 	s.t.Helper()
 	c := &crew{restoreSite: s, look: s.watch()}
 	s.t.Cleanup(func() {
@@ -82,17 +81,27 @@ func newCrew(s *restoreSite, processes int, rate string) *crew {
 			_ = cmd.Wait()
 		}
 	})
-	c.join("start", "--why", "Redis was emptied", "--rate", rate)
-	eventually(s.t, "the restore begins", func() bool { return c.look() != nil })
-	s.call(0, "pace", "--rate", rate, "--batch", "1")
-	for len(c.alive) < processes {
-		c.join("work")
-	}
 	return c
 }
 
-func (c *crew) join(args ...string) {
-	c.alive = append(c.alive, c.process(append(args, "--workers", "1")...))
+// begin begins a restore with so many processes, or goes on with it.
+func (c *crew) begin(processes int, args ...string) {
+	c.t.Helper()
+	c.join("start", args...)
+	eventually(c.t, "the restore begins", func() bool { return c.look() != nil })
+	for len(c.alive) < processes {
+		c.join("work", args...)
+	}
+}
+
+// slow lets a restore go slowly enough to be disturbed, a target at a time.
+func (c *crew) slow(rate string) {
+	c.t.Helper()
+	c.call(0, "pace", "--rate", rate, "--batch", "1")
+}
+
+func (c *crew) join(verb string, args ...string) {
+	c.alive = append(c.alive, c.process(append([]string{verb, "--workers", "1"}, args...)...))
 }
 
 // nameOf is the name under which a process works.
@@ -105,12 +114,29 @@ func (c *crew) nameOf(cmd *exec.Cmd) string {
 func (c *crew) until(losses int, hundredths int64) {
 	c.t.Helper()
 	c.eventually(fmt.Sprintf("%d hundredths are done after %d losses", hundredths, losses), func(p *restore.Progress) bool {
-		var done int64 // what was done before a loss is not among it
-		for _, phase := range p.Phases {
-			done += phase.UnitsDone + phase.UnitsSkipped
-		}
-		return p.Session.Losses == losses && len(p.Phases) > 0 && done*100 >= p.Phases[0].Expected*int64(p.Session.Phases+1)*hundredths
+		return p.Session.Losses == losses && len(p.Phases) > 0 && doneOf(p)*100 >= p.Phases[0].Expected*int64(p.Session.Phases+1)*hundredths
 	})
+}
+
+// more waits until so many units more are done.
+func (c *crew) more(units int64) {
+	c.t.Helper()
+	before := int64(-1)
+	c.eventually(fmt.Sprintf("%d units more are done", units), func(p *restore.Progress) bool {
+		done := doneOf(p)
+		if before < 0 || done < before { // Redis was lost
+			before = done
+		}
+		return done >= before+units
+	})
+}
+
+// doneOf is how many units are done, in all phases together. What was done before Redis was lost is not among them.
+func doneOf(p *restore.Progress) (units int64) {
+	for _, phase := range p.Phases {
+		units += phase.UnitsDone + phase.UnitsSkipped
+	}
+	return units
 }
 
 // eventually waits for a progress. A restore that has come to its end was not disturbed as it was to be.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -15,11 +14,15 @@ import (
 	"github.com/reprise-dev/reprise/restore"
 )
 
-// A restore is worked on by three processes, which are killed at any moment, the manager among them, and Redis is emptied once more in the
-// middle. Whoever is called afterwards goes on, and everything is as SQL says.
+// A restore is worked on by three processes, which are killed at any progress, the manager among them, and Redis is emptied once more in
+// the middle. Whoever is called afterwards goes on, and everything is as SQL says.
 func TestRestoreIsKilled(t *testing.T) {
 	t.Parallel()
-	s := newRestoreSite(t, 3000)
+	kills := 3
+	if os.Getenv("REPRISE_PROVE") == "1" {
+		kills = 20
+	}
+	s := newRestoreSite(t, 1000*kills)
 	f := s.traffic()
 	stop := f.work()
 	events := eventsOf("event", 400, time.Now())
@@ -35,26 +38,22 @@ func TestRestoreIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	kills := 3
-	if os.Getenv("REPRISE_PROVE") == "1" {
-		kills = 20
-	}
+	c := crewOf(s)
 	for n := range kills {
-		var all []*exec.Cmd
-		for _, verb := range []string{"start", "work", "work"} {
-			all = append(all, s.process(verb, "--why", "Redis was emptied"))
+		c.begin(3, "--why", "Redis was emptied")
+		if c.manager(); n%3 > 0 { // else it closes the gate, or drains, or goes on where it stood
+			c.more(200 * (1 + rand.Int64N(5)))
 		}
-		moment := time.NewTimer(1500*time.Millisecond + rand.N(2500*time.Millisecond))
-		<-moment.C
-		for _, cmd := range all {
-			_ = cmd.Process.Kill() // it may have come to its end
-			_ = cmd.Wait()
+		for _, cmd := range c.alive {
+			s.killed(cmd)
 		}
-		if n == kills/2 {
+		if c.alive = nil; n == kills/2 {
 			s.server.FlushAll()
 		}
 		s.expire()
+		c.slow("200") // it is not to come to its end before it is killed
 	}
+	s.call(0, "pace", "--rate", "0")
 	s.call(0, "start", "--why", "Redis was emptied")
 	s.call(0, "start").has("already complete, nothing done")
 	s.call(0, "verify").has("all equal")

@@ -29,7 +29,9 @@ func TestADisturbedRestoreComesToTheSame(t *testing.T) {
 	truth := newTruth(t, postgres, lines)
 	calm, disturbed := twin(t, postgres, truth, "calm"), twin(t, postgres, truth, "disturbed")
 	calm.call(0, "start").has("complete, verified, and the gate is open")
-	c := newCrew(disturbed, 4, rate)
+	c := crewOf(disturbed)
+	c.begin(4, "--why", "Redis was emptied")
+	c.slow(rate) // while it drains
 	c.disturb(postgres)
 	c.finish()
 	want, got := calm.everything(), disturbed.everything()

@@ -1,6 +1,7 @@
 package meterrestore
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -8,7 +9,8 @@ import (
 	"github.com/reprise-dev/reprise/meter/meterledger"
 )
 
-// A drill finds nothing on what fits together, and leaves the keys that live as they are, to the byte, and no others.
+// A drill finds nothing on what fits together, and leaves the keys that live as they are, to the byte and the millisecond of their expiry,
+// and no others.
 func TestDrill(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, servicetest.Postgres(t).Database(t), 60)
@@ -30,7 +32,7 @@ func TestDrill(t *testing.T) {
 	p.audit()
 }
 
-// keys are all of the server's, each with its contents.
+// keys are all of the server's, each with its contents and when it expires.
 func (p *plant) keys() (all []string) {
 	p.t.Helper()
 	conn, err := p.server.Dial(p.server.AdminDSN(1))
@@ -47,7 +49,11 @@ func (p *plant) keys() (all []string) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		all = append(all, name.(string)+dump.(string))
+		expires, err := conn.Do("PEXPIRETIME", name.(string)) // DUMP leaves it out
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%s until %d: %s", name, expires, dump))
 	}
 	slices.Sort(all)
 	return all

@@ -4,8 +4,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/meter"
+	"github.com/reprise-dev/reprise/meter/meterredis"
 	"github.com/reprise-dev/reprise/meter/meterrestore"
 	"github.com/reprise-dev/reprise/restore"
 )
@@ -71,4 +74,53 @@ func TestCertificate(t *testing.T) {
 	s.call(0, "start")
 	refused(exitDifferent, "1", "session 1 has made generation", "nothing is certified")
 	s.call(0, "certificate", "4").has(equal)
+}
+
+// The digest is of what Redis holds: with one balance that is another it is another one, and it is what it was when that is put right.
+func TestTheDigestOfACertificateChangesWithABalance(t *testing.T) {
+	t.Parallel()
+	s := newRestoreSite(t, 20)
+	s.server.FlushAll()
+	s.call(0, "start")
+	digest := func() string {
+		t.Helper()
+		_, after, found := strings.Cut(s.call(0, "certificate").text, "digest of what Redis holds now")
+		line, _, _ := strings.Cut(after, "\n")
+		if !found || len(line) < 64 {
+			t.Fatalf("no digest: %q", after)
+		}
+		return line
+	}
+	before := digest()
+	key := "remaining_indiv_amount:" + meterredis.UnitBucket("line-7", "") + ":line-7:" + meter.Calendar{}.Month(time.Now()).String()
+	s.do("HSET", key, "amount", "1001")
+	if damaged := digest(); damaged == before {
+		t.Errorf("a balance is another, and the digest is still %s", damaged)
+	}
+	s.call(0, "verify", "--correct").has("corrected   " + key)
+	if after := digest(); after != before {
+		t.Errorf("it was %s, and put right it is %s", before, after)
+	}
+}
+
+// A unit that SQL contradicts itself about is exit code 8 of whatever restores or verifies, and with a difference elsewhere it is 8 and 4 together,
+// as processes end with it.
+func TestExitCodesOfQuarantine(t *testing.T) {
+	t.Parallel()
+	postgres, server := servicetest.Postgres(t), servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	s := &restoreSite{t: t, server: server, redis: server.DSN(1), dsn: postgres.DSN(newTruth(t, postgres, 40))}
+	s.connect()
+	execute(t, s.dsn, "UPDATE reprise.meter_monthly_snapshot SET family = '' WHERE line = 'line-0000002'")
+	ends := func(want int, args ...string) {
+		t.Helper()
+		cmd := s.process(args...)
+		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != want { // an exit code is an error, too
+			t.Errorf("%v: %v, want %d", args, cmd.ProcessState, want)
+		}
+	}
+	ends(exitQuarantined, "start")
+	ends(exitQuarantined, "verify", "--patience", "1ms")
+	s.do("HSET", "remaining_indiv_amount:"+meterredis.UnitBucket("line-0000007", "")+":line-0000007:"+meter.Calendar{}.Month(time.Now()).String(), "amount", "1")
+	ends(exitQuarantined|exitDifferent, "verify", "--patience", "1ms")
+	ends(exitQuarantined, "verify", "--patience", "1ms", "--correct")
 }

@@ -29,8 +29,8 @@ type Act struct {
 
 // InitNew makes a store on a server that has none under the prefix: it gives every bucket a generation, and
 // writes down who the servers are. It is an act of an operator, never of a deployment: a Redis that was emptied looks
-// like a new one. Where there is a generation already, nothing is changed, and the error is found as [fs.ErrExist]; but
-// what an InitNew has left that stopped half-way is completed.
+// like a new one. Where there is a generation or a record already, nothing is changed, and the error is found as [fs.ErrExist]; but
+// what an InitNew has left that stopped half-way is completed. It looks at the names of all keys that the servers have.
 func InitNew(ctx context.Context, dsn string, options Options) error {
 	s, err := openUnchecked(dsn, options)
 	if err != nil {
@@ -41,6 +41,9 @@ func InitNew(ctx context.Context, dsn string, options Options) error {
 		return err
 	}
 	known, err := s.readGenerations(ctx)
+	if err == nil && known == 0 {
+		err = s.noRecords(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -50,6 +53,27 @@ func InitNew(ctx context.Context, dsn string, options Options) error {
 	}
 	act := Act{What: "init"}
 	return s.perform(ctx, &act, g)
+}
+
+// noRecords returns an error if a server has a record of any generation: without generations it is one that has lost them, and its keys would
+// run again in a new store.
+func (s *Store) noRecords(ctx context.Context) error {
+	nodes, err := s.primaries(ctx)
+	if err != nil {
+		return err
+	}
+	for sc := (scan{store: s, nodes: nodes}); !sc.done(); {
+		here, next, err := sc.look(ctx, scanStep)
+		if err != nil {
+			return err
+		}
+		if len(here.records)+len(here.void) > 0 {
+			return existing(fmt.Sprintf("there are records under the prefix %q, and no bucket has a generation: this store is not new, and has lost data; "+
+				"look, and accept what is there with `reprise store init --accept-loss`", s.names.prefix))
+		}
+		sc.advance(next)
+	}
+	return nil
 }
 
 // beginMaking says that the store is being made and returns its generation, which is that of whoever began.

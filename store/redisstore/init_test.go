@@ -83,3 +83,23 @@ func TestMakingIsNotMistakenForALoss(t *testing.T) {
 		})
 	}
 }
+
+// A Redis with records and without generations is no new one: it has lost them, and the keys of these records would run again.
+func TestRecordsWithoutGenerationsAreNoNewStore(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	want(t, d.open(), machine.Acquired, newBegin())
+	for b := range Buckets {
+		d.do("DEL", d.names.generation(b), d.names.identities(b))
+	}
+	if err := InitNew(t.Context(), d.dsn, d.options); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "--accept-loss") {
+		t.Errorf("made as a new store: %v", err)
+	}
+	if n, err := d.do("EXISTS", d.names.generation(0), d.names.making()).AsInt64(); n != 0 || err != nil {
+		t.Errorf("something was written: %d keys, %v", n, err)
+	}
+	if _, err := AcceptLoss(t.Context(), d.dsn, "an operator", "a test", d.options); err != nil {
+		t.Fatal(err)
+	}
+	want(t, d.open(), machine.Acquired, newBegin())
+}

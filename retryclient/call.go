@@ -21,10 +21,8 @@ type call struct {
 // run tries until there is an answer, a refusal, or no use in going on.
 func (c *call) run(ctx context.Context, pace *pace) (*http.Response, error) {
 	for {
-		response, again, err := c.try(ctx)
-		answer := problem{}
+		response, answer, again, err := c.try(ctx)
 		if response != nil {
-			answer = problemOf(response)
 			v := judge(response, answer, c.transport.options.RetryStatuses, c.possible)
 			if v.refused != nil {
 				return nil, c.refused(v.refused, response, answer)
@@ -43,11 +41,12 @@ func (c *call) run(ctx context.Context, pace *pace) (*http.Response, error) {
 	}
 }
 
-// try sends the request once. Without a response it says whether another try makes sense.
-func (c *call) try(ctx context.Context) (response *http.Response, again bool, err error) {
+// try sends the request once. Without a response it says whether another try makes sense. A response whose problem document broke off is
+// none: what it means is not known.
+func (c *call) try(ctx context.Context) (response *http.Response, answer problem, again bool, err error) {
 	body, err := c.body.open()
 	if err != nil {
-		return nil, false, invalid("rewinding the body: %w", err)
+		return nil, answer, false, invalid("rewinding the body: %w", err)
 	}
 	var sends sends
 	out := c.request.Clone(sends.watch(ctx))
@@ -60,13 +59,18 @@ func (c *call) try(ctx context.Context) (response *http.Response, again bool, er
 	response, err = c.transport.base.RoundTrip(out)
 	c.tries += sends.tries()
 	if err == nil {
-		return response, false, nil
+		if answer, err = problemOf(response); err == nil {
+			return response, answer, false, nil
+		}
+		discard(response)
+		c.learn(possible)
+		return nil, answer, ctx.Err() == nil, err
 	}
 	told := plainHTTP(c.transport.base, c.request.URL.Scheme)
 	if !sends.nothingLeft(told) {
 		c.learn(possible)
 	}
-	return nil, ctx.Err() == nil && !sends.neverAsked(told) && !untrusted(err), err
+	return nil, answer, ctx.Err() == nil && !sends.neverAsked(told) && !untrusted(err), err
 }
 
 func (c *call) learn(e effect) {

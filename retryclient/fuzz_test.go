@@ -50,7 +50,10 @@ func FuzzProblem(f *testing.F) {
 	f.Fuzz(func(t *testing.T, code int, media string, body []byte) {
 		sent := &watchedBody{Reader: bytes.NewReader(body)}
 		response := &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {media}}, Body: sent}
-		p := problemOf(response)
+		p, err := problemOf(response)
+		if err != nil {
+			t.Fatal(err)
+		}
 		v := judge(response, p, nil, false)
 		ours := code >= 400 && strings.HasPrefix(p.Type, problemPrefix) && len(p.document) > 0
 		if !ours && (p.Type != "" || p.document != nil || p.said() != "" || v.refused != nil) {

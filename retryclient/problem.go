@@ -3,6 +3,7 @@ package retryclient
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -56,20 +57,24 @@ func (p problem) said() string {
 }
 
 // problemOf reads the problem document of a response that has one of ours, and leaves the response as
-// it was, to be read by whoever gets it. Everything else is the zero problem.
-func problemOf(response *http.Response) problem {
+// it was, to be read by whoever gets it. Everything else is the zero problem. An error says that the document broke off: what the
+// response means is not known then.
+func problemOf(response *http.Response) (problem, error) {
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil || media != "application/problem+json" || response.StatusCode < 400 {
-		return problem{}
+		return problem{}, nil
 	}
 	read, err := io.ReadAll(io.LimitReader(response.Body, maxProblem))
 	response.Body = rest{io.MultiReader(bytes.NewReader(read), response.Body), response.Body}
 	var p problem
-	if err != nil || json.Unmarshal(read, &p) != nil || !strings.HasPrefix(p.Type, problemPrefix) {
-		return problem{}
+	switch {
+	case err != nil:
+		return problem{}, fmt.Errorf("the server answered %s, and its problem document broke off: %w", response.Status, err)
+	case json.Unmarshal(read, &p) != nil || !strings.HasPrefix(p.Type, problemPrefix):
+		return problem{}, nil
 	}
 	p.document = read
-	return p
+	return p, nil
 }
 
 // rest is a body of which the beginning was read already.

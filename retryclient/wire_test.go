@@ -167,3 +167,36 @@ func TestAskAgain(t *testing.T) {
 		t.Errorf("keys %q", keys)
 	}
 }
+
+// A problem that breaks off says nothing: a first try that was told "in progress" in that way is not answered by it.
+func TestAProblemThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	for _, forever := range []bool{false, true} {
+		server := newRecorder(t, func(n int, w http.ResponseWriter) {
+			if n > 1 && !forever {
+				w.WriteHeader(http.StatusCreated)
+				return
+			}
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(http.StatusConflict)
+			_, _ = io.WriteString(w, `{"type":"`)
+		})
+		client := &http.Client{Transport: retryclient.New(nil, fast)}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("order"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		unknown, doubtful := errors.AsType[*retryclient.UnknownError](err)
+		switch keys, _ := server.seen(); {
+		case forever && (!doubtful || unknown.Tries != fast.MaxTries):
+			t.Errorf("always: %v, %v after %d tries", response, err, len(keys))
+		case !forever && (err != nil || response.StatusCode != http.StatusCreated || len(keys) != 2 || keys[0] != keys[1]):
+			t.Errorf("once: %v, %v with the keys %v", response, err, keys)
+		}
+		if response != nil {
+			_ = response.Body.Close()
+		}
+	}
+}

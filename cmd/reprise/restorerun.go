@@ -159,7 +159,7 @@ func work(cmd *cobra.Command, at *restorePlace, runner *restore.Runner, asJSON b
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		watch(watching, cmd.OutOrStdout(), at, asJSON)
+		watch(watching, cmd.OutOrStdout(), nil, at, asJSON)
 	}()
 	session, err := runner.Work(ctx)
 	end()

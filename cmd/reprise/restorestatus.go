@@ -34,7 +34,7 @@ func newRestoreStatusCommand(r *restoring) *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			watch(ctx, cmd.OutOrStdout(), at, asJSON)
+			watch(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), at, asJSON)
 			if progress, err = at.sessions.Progress(cmd.Context(), last.ID); err != nil || !progress.Session.State.Over() || asJSON {
 				return err
 			}

@@ -14,20 +14,25 @@ import (
 )
 
 // watch shows progress until ctx ends or the session is over: on a terminal all of it, in one place; elsewhere a line whenever something has
-// changed.
-func watch(ctx context.Context, out io.Writer, at *restorePlace, asJSON bool) {
+// changed. While SQL does not answer it goes on, and says so to troubles, once; nil is for those who hear of it anyway.
+func watch(ctx context.Context, out, troubles io.Writer, at *restorePlace, asJSON bool) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	s := screenOn(out)
-	said := ""
+	said, away := "", false
 	for {
 		last, err := at.sessions.Last(ctx, planName)
 		var progress restore.Progress
 		if err == nil {
 			progress, err = at.sessions.Progress(ctx, last.ID)
 		}
+		told := away
+		away = err != nil && ctx.Err() == nil
 		switch line := progressLine(progress, asJSON); {
-		case err != nil: // who works says what is wrong
+		case err != nil:
+			if away && !told && troubles != nil {
+				fmt.Fprintf(troubles, "progress cannot be read, and is asked for again: %v\n", err)
+			}
 		case s != nil && !asJSON:
 			var block bytes.Buffer
 			_ = printProgress(&block, progress, false) // into memory

@@ -161,15 +161,6 @@ func testAnotherSystem(t *testing.T, s server) {
 	if taken := w.events(v, EventTaken); len(taken) != 1 { // by whoever has planned it
 		t.Errorf("the session was taken: %v", taken)
 	}
-	r := w.runner(p, "resumes")
-	w.must(r.Pause(t.Context(), v.ID, "ann", "look first"))
-	unchanged("resumed", r.Resume(t.Context(), v.ID, "ann", "go on"))
-	if now, err := sessions.Session(t.Context(), v.ID); err != nil || !now.Paused {
-		t.Errorf("nobody may go on, and it goes on: %+v, %v", now, err)
-	}
-	p.unready = nil
-	w.must(r.Resume(t.Context(), v.ID, "ann", "go on"))
-	p.unready = ErrOtherSystem
 	here := p.target
 	p.target = &system{units: map[string]*unit{}, generation: "another"}
 	_, err = New(w.sessions(), &mute{toy: p}, options("two")).Work(t.Context())

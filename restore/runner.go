@@ -181,12 +181,9 @@ func (r *Runner) Pause(ctx context.Context, id int64, who, why string) error {
 	return r.sessions.Pause(ctx, v.ID, who, why)
 }
 
-// Resume lets it go on. An error of the plan's Ready leaves it paused: whoever would go on here would end at once.
+// Resume lets it go on.
 func (r *Runner) Resume(ctx context.Context, id int64, who, why string) error {
 	v, err := r.named(ctx, id)
-	if err == nil {
-		err = r.plan.Ready(ctx)
-	}
 	if err != nil {
 		return err
 	}

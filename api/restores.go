@@ -224,7 +224,10 @@ func (a *Restores) change(w http.ResponseWriter, r *http.Request) {
 		change = func(ctx context.Context) error { return a.runner.Pause(ctx, session.ID, who, why) }
 	case "resume":
 		change = func(ctx context.Context) error {
-			err := a.runner.Resume(ctx, session.ID, who, why)
+			err := a.runner.Ready(ctx) // or the work would end at once, and nobody go on
+			if err == nil {
+				err = a.runner.Resume(ctx, session.ID, who, why)
+			}
 			if err == nil {
 				a.work()
 			}

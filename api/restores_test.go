@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,8 @@ import (
 type plan struct {
 	generation chan string
 	applying   func()
-	abandoning func() // nil: nothing
+	abandoning func()       // nil: nothing
+	ready      func() error // nil: it is
 }
 
 func (p plan) Describe() restore.Description {
@@ -46,7 +48,13 @@ func (p plan) Drain(context.Context, restore.Fence) error      { return nil }
 func (p plan) WriteFence(context.Context, restore.Fence) error { return nil }
 func (p plan) CleanUp(context.Context, restore.Fence) error    { return nil }
 func (p plan) OpenGate(context.Context, restore.Fence) error   { return nil }
-func (p plan) Ready(context.Context) error                     { return nil }
+
+func (p plan) Ready(context.Context) error {
+	if p.ready != nil {
+		return p.ready()
+	}
+	return nil
+}
 
 func (p plan) Abandon(context.Context, restore.Fence) error {
 	if p.abandoning != nil {
@@ -284,4 +292,30 @@ func TestAClientThatGoesAway(t *testing.T) {
 	}
 	close(goOn)
 	c.becomes(path, "cancelled")
+}
+
+// A session is not resumed by a process that may not go on with it: it stays paused, and who asks is told why.
+func TestResumedWhereNobodyMayGoOn(t *testing.T) {
+	t.Parallel()
+	var other atomic.Bool
+	c := servePlan(t, plan{applying: func() {}, ready: func() error {
+		if other.Load() {
+			return fmt.Errorf("%w: its generation is unknown", restore.ErrOtherSystem)
+		}
+		return nil
+	}})
+	session, _, err := c.runner.Start(t.Context(), restore.Request{Who: "ann", Why: "a test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/v1/restores/%d", session.ID)
+	c.ask("POST", path+":pause?who=ann&why=test", "", 204, "")
+	other.Store(true)
+	c.ask("POST", path+":resume?who=ann&why=test", "", 409, "another system")
+	if v, err := c.sessions.Session(t.Context(), session.ID); err != nil || !v.Paused {
+		t.Errorf("nobody may go on, and it goes on: %+v, %v", v, err)
+	}
+	other.Store(false)
+	c.ask("POST", path+":resume?who=ann&why=test", "", 204, "")
+	c.ends(path)
 }

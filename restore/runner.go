@@ -181,6 +181,10 @@ func (r *Runner) Pause(ctx context.Context, id int64, who, why string) error {
 	return r.sessions.Pause(ctx, v.ID, who, why)
 }
 
+// Ready says why nobody may go on with it from here, as the plan's Ready does: for a process that lets a session go on and works on it
+// itself. Pausing and resuming need SQL alone.
+func (r *Runner) Ready(ctx context.Context) error { return r.plan.Ready(ctx) }
+
 // Resume lets it go on.
 func (r *Runner) Resume(ctx context.Context, id int64, who, why string) error {
 	v, err := r.named(ctx, id)

@@ -49,7 +49,7 @@ func waited(err error) error {
 // refused says of an error that Redis lacks a right or a password, where it does.
 func refused(err *error) {
 	if meterredis.Refused(*err) {
-		*err = fmt.Errorf("%w: give its user the rights that docs/operating.md lists, and say the same again: %w", restore.ErrRefused, *err)
+		*err = fmt.Errorf("%w: give its user the rights that docs/operating.md lists, and try the same again: %w", restore.ErrRefused, *err)
 	}
 }
 

@@ -2,7 +2,8 @@
 // use a database, and a business write can commit together with its record: see [Do].
 //
 // It is tested with MariaDB 10.11. Its statements are those that MySQL 8 knows, too; where the two differ they
-// say so in comments that one of them reads.
+// say so in comments that one of them reads. What MariaDB alone has, it does for a lone caller only (begin.sql), and MySQL
+// does what groups do.
 //
 // # Writing
 //

@@ -21,7 +21,8 @@ import (
 // a text or a number, to the variable answer, or returns noEffect(reason).
 //
 // The second fragment goes on in the same scope, with call, which is redis.call. What can fail comes first there: an
-// error of its first call leaves the key to be tried again. After that nobody can undo what was written, and the key is abandoned.
+// error of its first call leaves the key to be tried again. After that nobody can undo what was written, and the key is abandoned. It has no
+// noEffect: what was decided stands.
 //
 //	redisstore.NewDecidedEffect("charge", 1, `
 //		local left = tonumber(texts[1] or '0')

@@ -33,6 +33,21 @@ func inStore(store, tests string) []string {
 	return []string{"-race", "-timeout=6h", "-run=" + tests, "./store/" + store}
 }
 
+// Tests of lines that have a proof of their own, and those of Redis that are of one topology.
+const (
+	ownLine   = `^TestConformance$/^(random|linear)$|^TestConformance$/.*/^(random|linear)$|^TestFaults|^TestOneOf(Many|Two)ProcessesGetsTheKey$|^TestKilledEffectsAreDoneOnceOrNotAtAll$|^TestLostEffectsAreSettled$|^TestFailoverInTheMiddleOfManyCallers$`
+	ofCluster = `.*/^cluster$|^(TestPlannedFailover|TestWaitingInACluster|TestEveryServerOfAClusterIsScanned|TestEffectInACluster|TestSlotsMoveUnderLoad|TestSurvey)$`
+	ofGroup   = `.*/^sentinel$|^(TestFailoverAfterDeath|TestUnplannedFailoverUnderLoad)$`
+)
+
+// rest runs the tests of a store that no other line runs: all, or those that are named, but for others.
+func rest(store, run, skip string) cell {
+	if skip != "" {
+		skip = "|" + skip
+	}
+	return cell{[]string{"-race", "-timeout=2h", "-run=" + run, "-skip=" + ownLine + skip, "./store/" + store}, passed, "tests"}
+}
+
 // lines are the matrix.
 func lines() []line {
 	return []line{
@@ -83,6 +98,14 @@ func lines() []line {
 			"Redis":                 {inStore("redisstore", "^TestLostEffectsAreSettled$"), keys, "keys"},
 			"Redis behind Sentinel": {inStore("redisstore", "^TestFailoverInTheMiddleOfManyCallers$/^sentinel$"), effects, "keys"},
 			"Redis Cluster":         {inStore("redisstore", "^TestFailoverInTheMiddleOfManyCallers$/^cluster$"), effects, "keys"},
+		}},
+		{"it keeps the rest of the contract", "each command in each state, bounds, clocks, lists, purges; the store's own tests of crashes, full disks, damage, migrations and several processes; Redis behind Sentinel and in a Cluster: what differs there", map[string]cell{
+			"SQLite":                rest("sqlitestore", ".", ""),
+			"PostgreSQL":            rest("pgstore", ".", ""),
+			"MariaDB":               rest("mysqlstore", ".", ""),
+			"Redis":                 rest("redisstore", ".", ofCluster+"|"+ofGroup),
+			"Redis behind Sentinel": rest("redisstore", ofGroup, ""),
+			"Redis Cluster":         rest("redisstore", ofCluster, ""),
 		}},
 	}
 }

@@ -186,10 +186,17 @@ func eventually(t *testing.T, what string, so func() bool) {
 	eventuallyAsked(t, 50*time.Millisecond, what, so)
 }
 
+// proving reports whether tests are to be long.
+func proving() bool { return os.Getenv("REPRISE_PROVE") == "1" }
+
 // eventuallyAsked is for what costs something to ask for.
 func eventuallyAsked(t *testing.T, every time.Duration, what string, so func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	patience := time.Minute
+	if proving() { // of a million lines
+		patience = time.Hour
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	again := time.NewTicker(every)
 	defer again.Stop()
@@ -197,7 +204,7 @@ func eventuallyAsked(t *testing.T, every time.Duration, what string, so func() b
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("not within %v: %s", patience, what)
 		}
 	}
 }

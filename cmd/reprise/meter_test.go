@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -91,7 +90,7 @@ func onLedgers(t *testing.T, test func(t *testing.T, at *meterSite)) {
 // onSomeLedger is onLedgers for tests that take long and look at processes, not at their database. On which of them an
 // ordinary run looks is a matter of luck.
 func onSomeLedger(t *testing.T, test func(t *testing.T, at *meterSite)) {
-	if os.Getenv("REPRISE_PROVE") == "1" {
+	if proving() {
 		onLedgers(t, test)
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -19,7 +18,7 @@ import (
 // Two processes rotate their secret under load: no key runs twice and no replay is lost. It takes as long
 // as a rotation has to be announced ahead, and both cores, so it runs only when it is asked for.
 func TestRotation(t *testing.T) {
-	if os.Getenv("REPRISE_PROVE") != "1" {
+	if !proving() {
 		t.Skip("a part of make prove: set REPRISE_PROVE=1 to rotate a secret for 80 seconds")
 	}
 	onEachStore(t, func(t *testing.T, at *site) {

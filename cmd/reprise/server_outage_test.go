@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,7 +140,7 @@ func TestDatabaseIsEmptiedInUse(t *testing.T) {
 	at.refused(t, "restore it from a backup", append([]string{"proxy", "--listen", "127.0.0.1:0"}, args...)...)
 	at.must(t, "store", "init", "--new")
 	eventually(t, "what was declared new is used", func() bool { return p.post("/orders", "two", "book").status == 200 })
-	if os.Getenv("REPRISE_PROVE") == "1" { // half a minute
+	if proving() { // half a minute
 		execute(t, at.dsn, "DELETE FROM reprise.reprise_secret")
 		eventually(t, "the process notices by itself", func() bool { return p.post("/orders", "two", "book").problem() == httpguard.ProblemStoreLost })
 		at.refused(t, "drop the schema", "store", "init", "--new")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func TestRedisFailsOverAndLosesAnswers(t *testing.T) {
 			t.Parallel()
 			losesAnswers(t, start(t), (*redisGroup).andBack)
 		})
-		if os.Getenv("REPRISE_PROVE") == "1" { // half of the above, but that the old one stays dead
+		if proving() { // half of the above, but that the old one stays dead
 			t.Run(topology, func(t *testing.T) {
 				t.Parallel()
 				losesAnswers(t, start(t), (*redisGroup).forGood)

@@ -19,7 +19,7 @@ import (
 func TestRestoreIsKilled(t *testing.T) {
 	t.Parallel()
 	kills := 3
-	if os.Getenv("REPRISE_PROVE") == "1" {
+	if proving() {
 		kills = 20
 	}
 	s := newRestoreSite(t, 1000*kills)

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterhttp"
 	"github.com/reprise-dev/reprise/meter/meterledger"
+	"github.com/reprise-dev/reprise/meter/meterrestore/restoretest"
 )
 
 // sender sends events to one process, one batch after the other, until it is stopped. What is not acknowledged is sent again with the
@@ -137,11 +139,14 @@ func (f *fire) rowless(events []meter.Event) (without []meter.Event) {
 }
 
 // newLoadedFire is a meter of two processes on a Redis of its own, and senders to them, of which the second has durable intake. SQL
-// is behind a proxy.
-func newLoadedFire(t *testing.T, server *servicetest.RedisServer, rate float64) (f *fire, usual, durable *sender, proxy *faultnet.Proxy) {
+// is behind a proxy, and has so many lines more, of which nothing is sent.
+func newLoadedFire(t *testing.T, server *servicetest.RedisServer, rate float64, lines int) (f *fire, usual, durable *sender, proxy *faultnet.Proxy) {
 	t.Helper()
 	at := &meterSite{t, t.TempDir(), server.DSN(1), servicetest.Postgres(t).Database(t)}
 	must(t, "migrate", "up", "--ledger", at.sql)
+	if err := restoretest.Populate(t.Context(), at.sql, lines); err != nil {
+		t.Fatal(err)
+	}
 	u, err := url.Parse(at.sql)
 	if err != nil {
 		t.Fatal(err)
@@ -150,6 +155,9 @@ func newLoadedFire(t *testing.T, server *servicetest.RedisServer, rate float64) 
 	// In the way of a PgBouncer each statement is sent with its text.
 	f = newFireThrough(t, at, at.redis, with(t, proxy.Through(at.sql), "pgbouncer", "1"), 1, 1000)
 	f.traffic.rate, f.traffic.tally.Refused = rate, map[meter.Reason]int64{}
+	if found := regexp.MustCompile(`(\d+) events, `).FindStringSubmatch(at.must("audit")); found != nil {
+		f.earlier, _ = strconv.Atoi(found[1]) // digits alone
+	}
 	p := startServing(t, at.dir, []string{"REPRISE_METER_DURABLE=true"}, "meter", "serve", "--config", servingConfig, "--listen", "127.0.0.1:0")
 	return f, &sender{fire: f, name: "usual", address: f.addresses[0]}, &sender{fire: f, name: "durable", address: p.address}, proxy
 }
@@ -167,12 +175,12 @@ func (f *fire) restoreCall(args ...string) {
 // once when all of it is sent again.
 func TestRestoreUnderLoad(t *testing.T) {
 	t.Parallel()
-	rate, phase := 150.0, 150
-	if os.Getenv("REPRISE_PROVE") == "1" {
-		rate, phase = 500, 2_000
+	rate, phase, lines := 150.0, 150, 200
+	if proving() {
+		rate, phase, lines = 500, 2_000, 1_000_000
 	}
 	server := servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
-	f, usual, durable, proxy := newLoadedFire(t, server, rate)
+	f, usual, durable, proxy := newLoadedFire(t, server, rate, lines)
 	both, stop := []*sender{usual, durable}, make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup

@@ -130,7 +130,8 @@ const (
 	PartSnapshots
 	PartTotals
 	PartRows // those that no fold has taken in, and those that were folded lately
-	// PartRowTotals is the totals of lines that have rows of PartRows, and of no others.
+	// PartRowTotals is the totals of lines that have rows of PartRows, and of no others, of the days on which there are such rows. There may be
+	// some of days between.
 	PartRowTotals
 	PartPolicies
 	PartChanges
@@ -179,7 +180,7 @@ func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon, parts Parts) (
 			return err
 		}},
 		{PartRowTotals, func() (err error) {
-			s.Folded.Totals, err = l.totalsOf(tx, linesOfRows(s.Rows), h)
+			s.Folded.Totals, err = l.rowTotals(tx, s.Rows, h)
 			return err
 		}},
 		{PartPolicies, func() (err error) {
@@ -200,13 +201,14 @@ func (l *Ledger) read(tx *database.Tx, held *Holdings, h Horizon, parts Parts) (
 	return nil
 }
 
-// linesOfRows are the lines of rows, each once.
-func linesOfRows(rows []meter.Row) []string {
-	lines := map[string]bool{}
+// rowTotals reads the totals of the lines of rows, from the first of their days on.
+func (l *Ledger) rowTotals(tx *database.Tx, rows []meter.Row, h Horizon) (map[meter.TotalKey]meter.Sums, error) {
+	lines, first := map[string]bool{}, meter.Day(math.MaxInt32)
 	for _, r := range rows {
-		lines[r.Event.Line] = true
+		lines[r.Event.Line], first = true, min(first, r.Result.Day)
 	}
-	return keys(lines)
+	h.Day = max(h.Day, first)
+	return l.totalsOf(tx, keys(lines), h)
 }
 
 func (l *Ledger) readUnits(tx *database.Tx, held *Holdings) error {

@@ -43,13 +43,14 @@ type Hydration struct {
 	days     []meter.Day
 	months   []meter.Month
 	since    time.Time
+	touched  *touched // nil: anything may be
 }
 
 // NewHydration returns the hydration by a book, which was made of what SQL holds and is not changed any more, and the policies
 // that lines have of their own. Days and months are all those of which there may be keys. Events that happened before
 // since are decided only when the done log was asked: their records are not there.
 func NewHydration(book *meter.Book, policies map[string]meter.PolicySet, days []meter.Day, months []meter.Month, since time.Time) *Hydration {
-	h := &Hydration{book, policies, map[meter.DayKey][]string{}, map[string]bool{}, days, months, since}
+	h := &Hydration{book: book, policies: policies, apps: map[meter.DayKey][]string{}, used: map[string]bool{}, days: days, months: months, since: since}
 	for key := range book.DailyTotal {
 		h.used[key.Line] = true
 	}
@@ -103,9 +104,9 @@ func (m *Meter) beginUnit(ctx context.Context, unit Members, h *Hydration, epoch
 	return m.WritePhase(ctx, unit, h, meter.PhaseHydrated, epoch)
 }
 
-// AddPhase writes what a phase adds to the one before: the first all keys, the second counters, and the last allowances, what a line's policies
-// are, and all that is of lines which have counters in the hydration's book. The book has to have what is written, and may lack the rest. A
-// unit that the phase before has not left with the same lines is not changed: the error is [ErrNotBefore].
+// AddPhase writes what a phase adds to the one before: the first all keys, the second counters, and the last what is touched, and what a line's
+// policies are. The book has to have what is written, and may lack the rest. A unit that the phase before has not left with the same lines is
+// not changed: the error is [ErrNotBefore].
 func (m *Meter) AddPhase(ctx context.Context, unit Members, h *Hydration, phase meter.Phase, epoch string) error {
 	if phase == meter.PhaseHydrated {
 		return m.beginUnit(ctx, unit, h, epoch)
@@ -114,18 +115,18 @@ func (m *Meter) AddPhase(ctx context.Context, unit Members, h *Hydration, phase 
 	w.adding = true
 	for _, line := range unit.Lines {
 		if phase == meter.PhaseRows {
-			m.own(w, line, h)
+			m.ownPolicies(w, line, h)
+			m.individual(w, line, h.monthsOf(line), h)
+			if h.used[line] {
+				m.monthlyShared(w, line, h.monthsOf(line), h)
+			}
 		}
-		if !h.used[line] {
-			continue
+		if h.used[line] {
+			m.counters(w, line, h.daysOf(line), h)
 		}
-		if phase == meter.PhaseRows {
-			m.monthlyShared(w, line, h)
-		}
-		m.counters(w, line, h)
 	}
-	if phase == meter.PhaseRows {
-		m.family(w, unit.Family, h)
+	if phase == meter.PhaseRows && unit.Family != "" {
+		m.shared(w, unit.Family, h.monthsOfFamily(unit.Family), h)
 	}
 	return m.write(ctx, w, h, unit, writeOptions{phase: phase, epoch: epoch, there: therePhaseBefore})
 }
@@ -187,36 +188,41 @@ func words(fields []meter.Field) (all []string) {
 
 // line adds all keys of a line.
 func (m *Meter) line(w *writing, line string, h *Hydration) {
-	m.own(w, line, h)
-	m.monthlyShared(w, line, h)
-	m.counters(w, line, h)
+	w.add(w.names.lineVersion(w.unit, line), time.Time{}, number(h.book.LineVersions[line]))
+	m.ownPolicies(w, line, h)
+	m.individual(w, line, h.months, h)
+	m.monthlyShared(w, line, h.months, h)
+	m.counters(w, line, h.days, h)
 }
 
-// own adds what a line has whether or not it was used.
-func (m *Meter) own(w *writing, line string, h *Hydration) {
-	u, n, own := w.unit, w.names, h.policies[line]
-	w.add(n.lineVersion(u, line), time.Time{}, number(h.book.LineVersions[line]))
-	w.replace(n.linePolicies(u, line), words(own.LineFields())...)
+// ownPolicies adds the policies that a line has of its own.
+func (m *Meter) ownPolicies(w *writing, line string, h *Hydration) {
+	own := h.policies[line]
+	w.replace(w.names.linePolicies(w.unit, line), words(own.LineFields())...)
 	if stamp := stampOf(own); stamp != "" {
 		w.fields = append(w.fields, policiesField(line), stamp)
 	}
-	for _, month := range h.months {
+}
+
+// individual adds what is left of a line's allowances.
+func (m *Meter) individual(w *writing, line string, months []meter.Month, h *Hydration) {
+	for _, month := range months {
 		left := h.book.Individual[meter.MonthKey{Owner: line, Month: month}]
-		w.add(n.individual(u, line, month), m.MonthExpiry(month), words(when(left.Granted, meter.Field{Name: fieldAmount, Value: number(left.Amount)}, meter.Field{Name: fieldQoS, Value: number(left.QoS)}))...)
+		w.add(w.names.individual(w.unit, line, month), m.MonthExpiry(month), words(when(left.Granted, meter.Field{Name: fieldAmount, Value: number(left.Amount)}, meter.Field{Name: fieldQoS, Value: number(left.QoS)}))...)
 	}
 }
 
 // monthlyShared adds what a line took of its family's allowances.
-func (m *Meter) monthlyShared(w *writing, line string, h *Hydration) {
-	for _, month := range h.months {
+func (m *Meter) monthlyShared(w *writing, line string, months []meter.Month, h *Hydration) {
+	for _, month := range months {
 		w.add(w.names.monthlyShared(w.unit, line, month), m.MonthExpiry(month), words(usage(h.book.MonthlyShared[meter.MonthKey{Owner: line, Month: month}]))...)
 	}
 }
 
 // counters adds the keys of a line's days.
-func (m *Meter) counters(w *writing, line string, h *Hydration) {
+func (m *Meter) counters(w *writing, line string, days []meter.Day, h *Hydration) {
 	u, n, book := w.unit, w.names, h.book
-	for _, day := range h.days {
+	for _, day := range days {
 		key, expires := meter.DayKey{Line: line, Day: day}, m.DayExpiry(day)
 		if total := book.DailyTotal[key]; total != 0 {
 			w.add(n.dailyTotal(u, line, day), expires, number(total))
@@ -238,9 +244,14 @@ func (m *Meter) family(w *writing, family string, h *Hydration) {
 		return
 	}
 	w.add(w.names.familyVersion(w.unit, family), time.Time{}, number(h.book.FamilyVersions[family]))
-	for _, month := range h.months {
-		shared := h.book.Shared[meter.MonthKey{Owner: family, Month: month}]
-		w.add(w.names.shared(w.unit, family, month), m.MonthExpiry(month), words(when(shared.Granted, meter.Field{Name: fieldAmount, Value: number(shared.Amount)}))...)
+	m.shared(w, family, h.months, h)
+}
+
+// shared adds what is left of a family's allowances.
+func (m *Meter) shared(w *writing, family string, months []meter.Month, h *Hydration) {
+	for _, month := range months {
+		left := h.book.Shared[meter.MonthKey{Owner: family, Month: month}]
+		w.add(w.names.shared(w.unit, family, month), m.MonthExpiry(month), words(when(left.Granted, meter.Field{Name: fieldAmount, Value: number(left.Amount)}))...)
 	}
 }
 

@@ -57,7 +57,7 @@ func (w *phaseWriter) write(ctx context.Context, r meterledger.Range) (done writ
 	if err != nil {
 		return done, err
 	}
-	late, err := w.units(ctx, held, pipeline.UnitsOf(held), w.meter.AddPhase, &done)
+	late, err := w.units(ctx, held, pipeline.UnitsOf(held), false, &done)
 	if err != nil || len(late) == 0 {
 		return done, err
 	}
@@ -65,7 +65,7 @@ func (w *phaseWriter) write(ctx context.Context, r meterledger.Range) (done writ
 		return done, err
 	}
 	units := slices.DeleteFunc(pipeline.UnitsOf(held), func(u meterredis.Members) bool { return !late[tagOf(u)] })
-	_, err = w.units(ctx, held, units, w.meter.WritePhase, &done)
+	_, err = w.units(ctx, held, units, true, &done)
 	return done, err
 }
 
@@ -80,14 +80,20 @@ func (w *phaseWriter) read(ctx context.Context, r meterledger.Range, parts meter
 // writesAtOnce is how many units of a range are written at the same time: they share round trips.
 const writesAtOnce = 32
 
-// units writes units, of which it returns those that have to be written whole.
-func (w *phaseWriter) units(ctx context.Context, held meterledger.Holdings, units []meterredis.Members,
-	write func(context.Context, meterredis.Members, *meterredis.Hydration, meter.Phase, string) error, done *written) (late map[string]bool, err error) {
+// units writes units, whole or what the phase adds, and returns those that have to be written whole.
+func (w *phaseWriter) units(ctx context.Context, held meterledger.Holdings, units []meterredis.Members, whole bool, done *written) (late map[string]bool, err error) {
 	book, err := meter.RebuildThrough(held.Source, w.through)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", restore.ErrBadUnit, err)
 	}
 	h := meterredis.NewHydration(book, held.Policies.Lines, w.Horizon.Days(w.Calendar, w.now), w.Horizon.Months(w.Calendar, w.now), w.now.Add(w.Horizon.Tolerance))
+	write := w.meter.WritePhase
+	if !whole {
+		write = w.meter.AddPhase
+		if w.through == meter.PhaseRows {
+			h.Touch(held.Source.Rows, unconfirmed(held.Grants))
+		}
+	}
 	late, ours := map[string]bool{}, map[string]bool{}
 	var mu sync.Mutex
 	group, inner := errgroup.WithContext(ctx)
@@ -119,6 +125,17 @@ func (w *phaseWriter) units(ctx context.Context, held meterledger.Holdings, unit
 		}
 	}
 	return late, err
+}
+
+// unconfirmed are the grants that the phases before may not have counted: a grant that was known to be in Redis when the gate was closed was in
+// SQL before the first of them, and nothing but the last phase confirms one since.
+func unconfirmed(rows []meterledger.GrantRow) (grants []meter.Grant) {
+	for _, g := range rows {
+		if !g.Confirmed() {
+			grants = append(grants, g.Grant)
+		}
+	}
+	return grants
 }
 
 // unitOf is the unit that a grant is of.

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/restore"
 )
 
-// Lines that are added between two phases, to a family and to none, and a grant to a unit that was written already: units are as SQL says
-// in the end, and what was counted is confirmed.
-func TestLinesAreAddedBetweenPhases(t *testing.T) {
+// Lines are added between two phases, to a family and to none, and units that were written already, and of which no row waits, get grants and
+// policies: units are as SQL says in the end, and what was counted is confirmed.
+func TestSQLChangesBetweenPhases(t *testing.T) {
 	t.Parallel()
-	ctx, p := t.Context(), newPlant(t, servicetest.Postgres(t).Database(t), 12)
+	ctx, p := t.Context(), newPlant(t, servicetest.Postgres(t).Database(t), 14)
+	p.lines = 12 // of which there are events: line-12, of family-3, and line-13, of none, have no rows
 	stop := p.work()
 	p.send(p.events(60))
 	if _, err := p.ledger.Fold(ctx, meterledger.FoldOptions{}); err != nil {
@@ -46,6 +49,9 @@ func TestLinesAreAddedBetweenPhases(t *testing.T) {
 		if _, err := p.keeper().OpenMonths(ctx); err != nil {
 			t.Fatal(err)
 		}
+		p.granted(fmt.Sprint("late-", phase))
+		_, err := p.ledger.PutPolicy(ctx, "line-13", meter.LineCap, int64(phase), []meter.Field{{Name: "cap", Value: fmt.Sprint(1000 + phase)}}, "test")
+		p.must(err)
 	}
 	each(t, plan, len(phases()), func(target restore.Target) error {
 		_, findings, err := plan.Verify(ctx, target, fence)
@@ -61,4 +67,18 @@ func TestLinesAreAddedBetweenPhases(t *testing.T) {
 	defer p.work()()
 	p.send(p.events(20))
 	p.audit()
+}
+
+// granted adds top-ups to a line and to a family that have no rows.
+func (p *plant) granted(id string) {
+	p.t.Helper()
+	month := meter.Calendar{}.Month(time.Now())
+	for _, g := range []meter.Grant{
+		{ID: "line-" + id, Kind: meter.TopUp, Line: "line-13", Month: month, Individual: 77, QoS: 7},
+		{ID: "family-" + id, Kind: meter.TopUp, Family: "family-3", Month: month, Shared: 777},
+	} {
+		if _, err := p.ledger.AddGrant(p.t.Context(), g); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 }

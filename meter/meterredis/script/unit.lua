@@ -81,7 +81,11 @@ end
 if ARGV[4] == '0' then
 	fields[#fields + 1] = 'lines'
 	fields[#fields + 1] = ARGV[8]
+elseif ARGV[7] == '0' then
+	call('HDEL', KEYS[1], 'lines')
 end
-call('DEL', KEYS[1])
+if ARGV[7] == '1' then
+	call('DEL', KEYS[1])
+end
 set(KEYS[1], fields, 1, #fields)
 return 1

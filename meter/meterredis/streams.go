@@ -24,6 +24,9 @@ var doneLua string
 //go:embed script/leave.lua
 var leaveLua string
 
+//go:embed script/dismiss.lua
+var dismissLua string
+
 //go:embed script/resend.lua
 var resendLua string
 
@@ -36,13 +39,14 @@ const group = "meter"
 // Streams hold events between intake and the done log: an event leaves its stream when its row is committed, or as a
 // dead letter. They may be used by several goroutines.
 type Streams struct {
-	client rueidis.Client
-	names  names
-	limit  int64 // of a stream
-	intake *rueidis.Lua
-	done   *rueidis.Lua
-	resend *rueidis.Lua
-	leave  *rueidis.Lua
+	client  rueidis.Client
+	names   names
+	limit   int64 // of a stream
+	intake  *rueidis.Lua
+	done    *rueidis.Lua
+	resend  *rueidis.Lua
+	leave   *rueidis.Lua
+	dismiss *rueidis.Lua
 }
 
 // Message is a delivery of an event.
@@ -66,7 +70,7 @@ var ErrFull = errors.New("the stream of the line is full: workers do not keep up
 
 // OpenStreams returns the streams of a meter, of which each holds at most limit events, and sees to it that they are there.
 func (m *Meter) OpenStreams(ctx context.Context, limit int64) (*Streams, error) {
-	s := &Streams{m.client, m.names, limit, rueidis.NewLuaScript(intakeLua), rueidis.NewLuaScript(doneLua), rueidis.NewLuaScript(resendLua), rueidis.NewLuaScript(leaveLua)}
+	s := &Streams{m.client, m.names, limit, rueidis.NewLuaScript(intakeLua), rueidis.NewLuaScript(doneLua), rueidis.NewLuaScript(resendLua), rueidis.NewLuaScript(leaveLua), rueidis.NewLuaScript(dismissLua)}
 	for shard := range Shards {
 		if err := s.make(ctx, shard); err != nil {
 			return nil, err
@@ -215,6 +219,16 @@ func (s *Streams) Leave(ctx context.Context, consumer string) error {
 		}
 	}
 	return nil
+}
+
+// Dismiss removes those consumers of a shard that have no delivery and were silent for idle, and returns how many: a process that is killed does not
+// leave, and its name would stay for ever. A consumer that is only slow loses nothing by it.
+func (s *Streams) Dismiss(ctx context.Context, shard int, idle time.Duration) (int64, error) {
+	n, err := s.dismiss.Exec(ctx, s.client, []string{s.names.intake(shard)}, []string{group, strconv.FormatInt(idle.Milliseconds(), 10)}).AsInt64()
+	if err != nil {
+		return 0, failed("dismiss silent consumers", err)
+	}
+	return n, nil
 }
 
 // Waiting returns how many events are in the streams.

@@ -51,6 +51,10 @@ func (h Horizon) Accepts(e Event, now time.Time) error {
 	return nil
 }
 
+// Remembered is how long an event's record is kept from its done row on: longer than the event itself is accepted, so that a second delivery finds
+// it or is refused. Clocks differ by less than the day that it is longer.
+func (h Horizon) Remembered() time.Duration { return h.Retention + h.Tolerance + 24*time.Hour }
+
 // Months returns the months that have to be open: from that of the oldest event that is accepted to the one
 // that will have begun Ahead from now.
 func (h Horizon) Months(c Calendar, now time.Time) []Month {

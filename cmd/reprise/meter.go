@@ -176,7 +176,7 @@ func (m *meterParts) close() error {
 }
 
 func (m *meterParts) keeper() *pipeline.Keeper {
-	return &pipeline.Keeper{Meter: m.meter, Ledger: m.ledger, Directory: m.directory, Calendar: m.calendar, Horizon: m.horizon, Log: m.log}
+	return &pipeline.Keeper{Meter: m.meter, Ledger: m.ledger, Directory: m.directory, Calendar: m.calendar, Horizon: m.horizon, KeepRows: m.config.KeepRows, Log: m.log}
 }
 
 func (m *meterParts) inspector() *inspect.Inspector {

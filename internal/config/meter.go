@@ -13,6 +13,7 @@ type Meter struct {
 	Zone                 *time.Location
 	Anchor               int64
 	Retention, Tolerance time.Duration
+	KeepRows             time.Duration // 0: for ever
 	Batch, StreamLimit   int64
 	TakeOver             time.Duration
 	Durable              bool

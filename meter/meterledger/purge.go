@@ -21,7 +21,8 @@ type Purge struct {
 }
 
 // PurgeDone removes rows of the done log that are folded, and returns how many. Totals and snapshots stay, and stand for them
-// in the audit. It is done in batches, goes on where another call ended, and costs what it removes and a look at each line.
+// in the audit. It is done in batches, goes on where another call ended, and costs what it removes and a look at each line. During a restore it is
+// refused with [ErrHeld], also between two batches.
 func (l *Ledger) PurgeDone(ctx context.Context, p Purge) (removed int64, err error) {
 	if !p.Through.Valid() || p.RecordedBefore.IsZero() {
 		return 0, errors.New("a purge needs the last day, and until when rows were recorded: name both")
@@ -31,6 +32,9 @@ func (l *Ledger) PurgeDone(ctx context.Context, p Purge) (removed int64, err err
 	}
 	if err := l.db.Change(ctx, func(tx *database.Tx) error {
 		if err := tx.Run(l.sql.lockGeneration); err != nil {
+			return err
+		}
+		if err := l.unheld(tx); err != nil {
 			return err
 		}
 		return tx.Run(l.sql.setPurged, int64(p.Through))
@@ -85,6 +89,9 @@ func (l *Ledger) purgeBatch(ctx context.Context, p Purge, lines []string) (n int
 		var all []Identity
 		var one Identity
 		n = 0
+		if err := l.unheld(tx); err != nil {
+			return err
+		}
 		if err := tx.Each(l.sql.purgeable, []any{text, p.RecordedBefore.UnixMicro(), int64(p.Through), p.Batch}, []any{&one.Line, &one.Event}, func() error {
 			all = append(all, one)
 			return nil

@@ -191,7 +191,7 @@ func understand(err error) error {
 
 // invocation is that of an event, good for one try.
 func (m *Meter) invocation(e meter.Event, u unit) *store.Invocation {
-	return invocation(scopeOf(e, u), machine.Digest(e.Digest()), m.remembered())
+	return invocation(scopeOf(e, u), machine.Digest(e.Digest()), m.horizon.Remembered())
 }
 
 // invocation is that of an operation with a content.

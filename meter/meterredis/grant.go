@@ -38,7 +38,7 @@ func (m *Meter) Grant(ctx context.Context, believed meter.Generation, g meter.Gr
 		family = g.Family
 	}
 	u := unitOf(g.Line, family)
-	done, err := m.grant.Do(ctx, m.store, invocation(grantScope(g.ID, u), grantContent(g), m.remembered()), m.grantKeys(g, u), m.grantArguments(believed, g, u, family)...)
+	done, err := m.grant.Do(ctx, m.store, invocation(grantScope(g.ID, u), grantContent(g), m.horizon.Remembered()), m.grantKeys(g, u), m.grantArguments(believed, g, u, family)...)
 	if err != nil {
 		if err = understand(err); errors.Is(err, meter.OtherContent) {
 			err = &meter.Refusal{Reason: meter.GrantedTwice, Field: "grant_id", Detail: fmt.Sprintf("%q is the id of another grant: choose a new one", g.ID)}

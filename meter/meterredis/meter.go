@@ -83,13 +83,6 @@ func (m *Meter) Day(at time.Time) meter.Day { return m.calendar.Day(at) }
 // Month returns the month that an instant is counted in.
 func (m *Meter) Month(at time.Time) meter.Month { return m.calendar.Month(at) }
 
-// remembered is how long an event's record is kept from its done row on: longer than the event itself is accepted, so that a
-// second delivery finds it or is refused.
-func (m *Meter) remembered() time.Duration { return m.horizon.Retention + m.horizon.Tolerance + day }
-
-// day is what records outlive events by. Clocks do not differ by that.
-const day = 24 * time.Hour
-
 // generationOf is that of a unit's bucket, empty for none.
 func (m *Meter) generationOf(u unit) meter.Generation {
 	g := m.store.Generation(u.tag)

@@ -14,7 +14,7 @@ import (
 
 // spare is for how long keys of a day or a month stay when no event can change them any more. A worker that was held back for
 // longer than that with what it has decided has lost it; the stream is full long before.
-const spare = 35 * day
+const spare = 35 * 24 * time.Hour
 
 // DayExpiry returns when the keys of a day expire: daily_total_usage, daily_app_usage and daily_shared_usage.
 func (m *Meter) DayExpiry(d meter.Day) time.Time {
@@ -48,7 +48,7 @@ func (m *Meter) settle(ctx context.Context, digests []machine.Digest, expiries m
 	for key, at := range expiries {
 		commands = append(commands, b.Pexpireat().Key(key).MillisecondsTimestamp(at.UnixMilli()).Build())
 	}
-	_, err := m.store.Release(ctx, digests, m.remembered())
+	_, err := m.store.Release(ctx, digests, m.horizon.Remembered())
 	for _, reply := range m.client.DoMulti(ctx, commands...) {
 		if failure := reply.Error(); failure != nil {
 			err = errors.Join(err, store.Unavailable(failure))

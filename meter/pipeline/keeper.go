@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -11,27 +12,36 @@ import (
 	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
-// Keeper does what is due from time to time: it opens months ahead, brings grants from SQL to Redis, and folds. Any number of
-// processes may keep one ledger.
+// Keeper does what is due from time to time: it opens months ahead, brings grants from SQL to Redis, folds, and removes old rows. Any
+// number of processes may keep one ledger.
 type Keeper struct {
 	Meter     *meterredis.Meter
 	Ledger    *meterledger.Ledger
 	Directory *Directory
 	Calendar  meter.Calendar
 	Horizon   meter.Horizon
-	Log       *slog.Logger // nil is nobody
+	// KeepRows is for how long rows of the done log are kept that are folded: 0 is for ever. It is never shorter than events are remembered
+	// ([meter.Horizon.Remembered]): a row says that its event was counted.
+	KeepRows time.Duration
+	Log      *slog.Logger // nil is nobody
 
 	news news
 }
 
 const (
-	// grantEvery and foldEvery are the pauses between two rounds.
+	// grantEvery, foldEvery and purgeEvery are the pauses between two rounds.
 	grantEvery = time.Second
 	foldEvery  = time.Minute
+	purgeEvery = time.Hour
 )
 
 // Run works until ctx ends. It returns an error if the ledger has other terms than this process works by, which must end then.
 func (k *Keeper) Run(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer end()
+	group.Go(func() { k.purge(ctx) })
 	var folded time.Time
 	for ctx.Err() == nil {
 		err := k.Ledger.CheckTerms(ctx, k.terms())
@@ -56,6 +66,24 @@ func (k *Keeper) Run(ctx context.Context) error {
 		pause(ctx, grantEvery)
 	}
 	return nil
+}
+
+// purge removes old rows until ctx ends: beside the rest, because there may be very many the first time.
+func (k *Keeper) purge(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := k.Ledger.CheckTerms(ctx, k.terms()) // by other terms it would be the wrong rows
+		var now time.Time
+		if err == nil {
+			now, err = k.Ledger.Now(ctx)
+		}
+		if err == nil {
+			_, err = k.Purge(ctx, now)
+		}
+		if err != nil {
+			k.complain(ctx, "remove old rows", err)
+		}
+		pause(ctx, purgeEvery)
+	}
 }
 
 func (k *Keeper) complain(ctx context.Context, what string, err error) {
@@ -122,4 +150,17 @@ func (k *Keeper) Fold(ctx context.Context) error {
 		return nil // a restore is under way; there is time
 	}
 	return err
+}
+
+// Purge removes the rows of the done log that are folded and were kept long enough by now, and returns how many. Totals and snapshots stay.
+func (k *Keeper) Purge(ctx context.Context, now time.Time) (removed int64, err error) {
+	if k.KeepRows == 0 {
+		return 0, nil
+	}
+	since := now.Add(-max(k.KeepRows, k.Horizon.Remembered()))
+	removed, err = k.Ledger.PurgeDone(ctx, meterledger.Purge{Through: k.Calendar.Day(since).Previous(), RecordedBefore: since})
+	if errors.Is(err, meterledger.ErrHeld) {
+		return removed, nil // a restore is under way; there is time
+	}
+	return removed, err
 }

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -35,6 +36,11 @@ func testPurge(t *testing.T, server Server) {
 		t.Errorf("of rows that are too young %d, %v", n, err)
 	}
 	purge.RecordedBefore = time.Now().Add(time.Hour)
+	w.must(w.HoldFolds(ctx, "session", 1, "restore"))
+	if n, err := w.PurgeDone(ctx, purge); n != 0 || !errors.Is(err, meterledger.ErrHeld) {
+		t.Errorf("during a restore %d, %v", n, err)
+	}
+	w.must(w.ReleaseFolds(ctx, "session", 1))
 	for _, want := range []int64{20, 0} {
 		if n, err := w.PurgeDone(ctx, purge); n != want || err != nil {
 			t.Errorf("%d, want %d, %v", n, want, err)

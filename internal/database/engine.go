@@ -43,6 +43,9 @@ type engine interface {
 	absent(error) bool
 	// undone reports whether an error is an answer of the server after which the statement has changed nothing.
 	undone(error) bool
+	// refusal returns the server's words if an error says that it does not take what a statement was given, such as a row that a constraint
+	// forbids; else "". The same would be refused again, and something else may be taken.
+	refusal(error) string
 	// insert executes an insert of one row and returns the number that the server gave it.
 	insert(*Tx, Statement, ...any) (int64, error)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -138,6 +139,17 @@ func (mariadb) again(err error) bool {
 }
 
 func (mariadb) absent(err error) bool { return errorNumber(err) == noTable }
+
+// refusals are the numbers with which the server says that it does not take a row: it lacks a value, one is out of range, not of its type or too
+// long, it refers to none that is there, a constraint forbids it, or a trigger signals.
+var refusals = [...]uint16{1048, 1264, 1366, 1406, 1452, 1644, 3819, 4025}
+
+func (mariadb) refusal(err error) string {
+	if said, ok := errors.AsType[*mysql.MySQLError](err); ok && slices.Contains(refusals[:], said.Number) {
+		return said.Message
+	}
+	return ""
+}
 
 func (mariadb) undone(err error) bool { return dsn.MySQLUndone(err) }
 

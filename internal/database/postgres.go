@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -116,6 +117,25 @@ func (postgres) absent(err error) bool {
 		return true
 	}
 	return false
+}
+
+// What the server says of a row that it does not take, beside the classes of data exceptions and violated constraints.
+const (
+	raised         = "P0001" // by a trigger
+	checkViolation = "23514"
+)
+
+func (postgres) refusal(err error) string {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok:
+		return ""
+	case said.Code == checkViolation && said.ConstraintName == "": // the partition of the row is not there yet
+		return ""
+	case said.Code == raised, strings.HasPrefix(said.Code, "22"), strings.HasPrefix(said.Code, "23"):
+		return said.Message
+	}
+	return ""
 }
 
 func (postgres) undone(err error) bool { return dsn.PostgresUndone(err) }

@@ -42,6 +42,10 @@ func (d *DB) repeat(ctx context.Context, options sql.TxOptions, work func(*Tx) e
 	return d.retry(ctx, func() error { return d.once(ctx, options, work) })
 }
 
+// Refusal returns the server's words if an error of Change says that the server does not take what it was given, such as a row that a constraint
+// forbids; else "". Nothing was changed then.
+func (d *DB) Refusal(err error) string { return d.engine.refusal(err) }
+
 // retry tries something again that was in the way of another transaction.
 func (d *DB) retry(ctx context.Context, try func() error) error {
 	if err := store.NotSent(ctx); err != nil {

@@ -73,7 +73,7 @@ type Appended struct {
 }
 
 // AppendDone adds rows of a generation to the done log, in one commit, and says of each what became of it. A row that
-// cannot have come of a deduction is a [*meter.Refusal], and a generation that is not the current one
+// cannot have come of a deduction, or that the server does not take, is a [*meter.Refusal], and a generation that is not the current one
 // [ErrOldGeneration]: then none was added. The same rows may be appended any number of times, by any number of writers.
 func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []meter.Row) ([]Appended, error) {
 	if err := checkRows(g, rows); err != nil || len(rows) == 0 {
@@ -106,6 +106,9 @@ func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []mete
 		}
 		return err
 	})
+	if words := l.db.Refusal(err); words != "" {
+		return nil, refusal(meter.BadRow, "", "SQL does not take it: %s", words)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -22,14 +22,19 @@ type appender struct {
 // appending is what one shard appends.
 type appending struct {
 	rows  []meter.Row
-	added []meterledger.Appended
-	err   error
+	added []appended
 	done  chan struct{} // closed when it is answered
 	lead  chan struct{} // closed when it is its turn to append for all
 }
 
-// append is [meterledger.Ledger.AppendDone], in one commit with others.
-func (a *appender) append(ctx context.Context, g meter.Generation, rows []meter.Row) ([]meterledger.Appended, error) {
+// appended is what became of a row: it was appended, or why it was not.
+type appended struct {
+	meterledger.Appended
+	err error
+}
+
+// append is [meterledger.Ledger.AppendDone], in one commit with others. A row that is refused keeps no other from being appended.
+func (a *appender) append(ctx context.Context, g meter.Generation, rows []meter.Row) []appended {
 	mine := &appending{rows: rows, done: make(chan struct{}), lead: make(chan struct{})}
 	a.mu.Lock()
 	if a.waiting == nil {
@@ -47,7 +52,7 @@ func (a *appender) append(ctx context.Context, g meter.Generation, rows []meter.
 		a.next()
 	case <-mine.done:
 	}
-	return mine.added, mine.err
+	return mine.added
 }
 
 // take returns those that share a commit: as many as the ledger takes, from the first on.
@@ -76,24 +81,31 @@ func (a *appender) next() {
 	a.busy = false
 }
 
-// commit appends the rows of a group, and answers each of it. Where the rows of one are refused, all of them are tried alone.
+// commit appends the rows of a group, and answers each of it.
 func (a *appender) commit(ctx context.Context, g meter.Generation, group []*appending) {
 	var rows []meter.Row
 	for _, one := range group {
 		rows = append(rows, one.rows...)
 	}
-	added, err := a.ledger.AppendDone(ctx, g, rows)
-	var refusal *meter.Refusal
-	alone := len(group) > 1 && errors.As(err, &refusal)
+	added := a.add(ctx, g, rows)
 	for _, one := range group {
-		switch {
-		case alone:
-			one.added, one.err = a.ledger.AppendDone(ctx, g, one.rows)
-		case err != nil:
-			one.err = err
-		default:
-			one.added, added = added[:len(one.rows)], added[len(one.rows):]
-		}
+		one.added, added = added[:len(one.rows)], added[len(one.rows):]
 		close(one.done)
 	}
+}
+
+// add appends rows, in one commit if none of them is refused. Else each half is tried by itself, until the refused ones are alone.
+func (a *appender) add(ctx context.Context, g meter.Generation, rows []meter.Row) []appended {
+	added, err := a.ledger.AppendDone(ctx, g, rows)
+	if _, refused := errors.AsType[*meter.Refusal](err); refused && len(rows) > 1 {
+		half := len(rows) / 2
+		return append(a.add(ctx, g, rows[:half]), a.add(ctx, g, rows[half:])...)
+	}
+	all := make([]appended, len(rows))
+	for i := range all {
+		if all[i].err = err; err == nil {
+			all[i].Appended = added[i]
+		}
+	}
+	return all
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/meter"
-	"github.com/reprise-dev/reprise/meter/meterredis"
 )
 
 // harm runs a statement on the ledger as somebody else does.
@@ -49,13 +48,9 @@ func TestUnreadableInboxRows(t *testing.T) {
 		}
 		p.rows(rest)
 		p.drained()
-		for shard := range meterredis.Shards {
-			dead, err := p.streams.DeadLetters(t.Context(), shard, "", 10)
-			p.must(err)
-			for _, d := range dead {
-				if reason, ok := wanted[d.Text]; !ok || d.Reason != reason || d.Detail == "" {
-					t.Errorf("%+v", d)
-				}
+		for _, d := range p.deadLetters() {
+			if reason, ok := wanted[d.Text]; !ok || d.Reason != reason || d.Detail == "" {
+				t.Errorf("%+v", d)
 			}
 		}
 		if n, err := p.streams.Dead(t.Context()); n != 3 || err != nil {

@@ -241,8 +241,13 @@ func TestRowsShareACommit(t *testing.T) {
 			w.appender.commit(t.Context(), g, group)
 			for i, one := range group {
 				<-one.done
-				if bad := i == 1; bad != (one.err != nil) || !bad && (one.added[0].Outcome != want || one.added[1].Outcome != meterledger.Already) {
-					t.Errorf("round %d, %d: %+v, %v", round, i, one.added, one.err)
+				first, second := one.added[0], one.added[1]
+				wantSecond := meterledger.Already
+				if i == 1 {
+					wantSecond = want
+				}
+				if bad := i == 1; errors.Is(first.err, meter.BadRow) != bad || !bad && first.Outcome != want || second.err != nil || second.Outcome != wantSecond {
+					t.Errorf("round %d, %d: %+v", round, i, one.added)
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -173,7 +174,7 @@ func (w *Worker) record(ctx context.Context, deliveries []delivery) (all []fate)
 	return all
 }
 
-// commit appends the rows of what was decided. What could not be appended is decided again.
+// commit appends the rows of what was decided. What could not be appended is decided again, unless it is the row that is refused.
 func (w *Worker) commit(ctx context.Context, fates []fate) {
 	generations := map[meter.Generation][]*fate{}
 	for i := range fates {
@@ -186,17 +187,22 @@ func (w *Worker) commit(ctx context.Context, fates []fate) {
 		for i, f := range decided {
 			rows[i] = *f.row
 		}
-		appended, err := w.appender.append(ctx, g, rows)
-		for i, f := range decided {
-			if f.err = err; err == nil {
-				f.recorded(appended[i])
-			}
+		for i, a := range w.appender.append(ctx, g, rows) {
+			decided[i].recorded(a)
 		}
 	}
 }
 
-// recorded notes what became of a row.
-func (f *fate) recorded(a meterledger.Appended) {
+// recorded notes what became of a row. One that is refused would be so again; Redis has counted it, and knows it for as long as there is no row.
+func (f *fate) recorded(a appended) {
+	if a.err != nil {
+		refusal, refused := errors.AsType[*meter.Refusal](a.err)
+		if f.err = a.err; refused {
+			f.refuse(&meter.Refusal{Reason: meter.BadRow, Field: refusal.Field,
+				Detail: "Redis has counted it, and it has no row: put right what is said here, then send it again, which counts it no second time: " + refusal.Detail})
+		}
+		return
+	}
 	switch a.Outcome {
 	case meterledger.OtherEvent:
 		f.refuse(&meter.Refusal{Reason: meter.OtherContent, Field: "event_id",

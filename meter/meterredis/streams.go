@@ -24,6 +24,9 @@ var doneLua string
 //go:embed script/leave.lua
 var leaveLua string
 
+//go:embed script/bury.lua
+var buryLua string
+
 //go:embed script/dismiss.lua
 var dismissLua string
 
@@ -47,6 +50,7 @@ type Streams struct {
 	resend  *rueidis.Lua
 	leave   *rueidis.Lua
 	dismiss *rueidis.Lua
+	bury    *rueidis.Lua
 }
 
 // Message is a delivery of an event.
@@ -70,7 +74,10 @@ var ErrFull = errors.New("the stream of the line is full: workers do not keep up
 
 // OpenStreams returns the streams of a meter, of which each holds at most limit events, and sees to it that they are there.
 func (m *Meter) OpenStreams(ctx context.Context, limit int64) (*Streams, error) {
-	s := &Streams{m.client, m.names, limit, rueidis.NewLuaScript(intakeLua), rueidis.NewLuaScript(doneLua), rueidis.NewLuaScript(resendLua), rueidis.NewLuaScript(leaveLua), rueidis.NewLuaScript(dismissLua)}
+	s := &Streams{
+		client: m.client, names: m.names, limit: limit, intake: rueidis.NewLuaScript(intakeLua), done: rueidis.NewLuaScript(doneLua), resend: rueidis.NewLuaScript(resendLua),
+		leave: rueidis.NewLuaScript(leaveLua), dismiss: rueidis.NewLuaScript(dismissLua), bury: rueidis.NewLuaScript(buryLua),
+	}
 	for shard := range Shards {
 		if err := s.make(ctx, shard); err != nil {
 			return nil, err
@@ -298,12 +305,33 @@ func (s *Streams) Resend(ctx context.Context, d DeadLetter) (bool, error) {
 	return n == 1, nil
 }
 
-// Bury adds a dead letter of an event that is in no stream.
-func (s *Streams) Bury(ctx context.Context, d DeadLetter) error {
-	add := s.client.B().Xadd().Key(s.names.dead(d.Shard)).Id("*").FieldValue().
-		FieldValue("event", d.Text).FieldValue("reason", string(d.Reason)).FieldValue("detail", d.Detail).Build()
-	if err := s.client.Do(ctx, add).Error(); err != nil {
-		return failed("keep a dead letter", err)
+// Buried is an event of the inbox that was refused for good.
+type Buried struct {
+	Number   int64 // that it has in the inbox
+	Text     string
+	Received time.Time
+	Reason   meter.Reason
+	Detail   string
+}
+
+// clocksDiffer is by how much the clocks of SQL and Redis may differ, so that a dead letter is there at most once.
+const clocksDiffer = time.Hour
+
+// Bury adds dead letters of events from the inbox to those of a shard. It may be repeated: one that is there is not added again.
+func (s *Streams) Bury(ctx context.Context, shard int, letters ...Buried) error {
+	if len(letters) == 0 {
+		return nil
+	}
+	first, args := letters[0].Received, []string{""}
+	for _, l := range letters {
+		if l.Received.Before(first) {
+			first = l.Received
+		}
+		args = append(args, number(l.Number), l.Text, string(l.Reason), l.Detail)
+	}
+	args[0] = number(max(0, first.Add(-clocksDiffer).UnixMilli()))
+	if err := s.bury.Exec(ctx, s.client, []string{s.names.dead(shard)}, args).Error(); err != nil {
+		return failed("keep dead letters", err)
 	}
 	return nil
 }

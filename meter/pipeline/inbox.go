@@ -27,29 +27,36 @@ func (w *Worker) serveInbox(ctx context.Context) {
 		}
 		deliveries := make([]delivery, len(taken))
 		for i, t := range taken {
-			deliveries[i] = delivery{inbox: t.Number, text: t.Text}
+			deliveries[i] = delivery{taken: t, text: t.Text}
 		}
 		w.workInbox(context.WithoutCancel(ctx), deliveries)
 	}
 }
 
-// workInbox decides what was taken from the inbox. What could not be decided is taken again when its lease ends.
+// workInbox decides what was taken from the inbox. What could not be decided is taken again when its lease ends. What was refused leaves the inbox when
+// it is among the dead letters.
 func (w *Worker) workInbox(ctx context.Context, deliveries []delivery) {
 	fates := w.record(ctx, deliveries)
 	var done []int64
+	refused := map[int][]meterredis.Buried{} // by shard
 	for i, f := range fates {
-		d := deliveries[i]
-		if f.why != nil {
+		t := deliveries[i].taken
+		switch {
+		case f.why != nil:
 			shard := meterredis.ShardOf(f.event.Line)
-			letter := meterredis.DeadLetter{Shard: shard, Text: d.text, Reason: f.why.Reason, Detail: f.why.Detail}
-			if err := w.Streams.Bury(ctx, letter); err != nil {
-				w.complain(ctx, "keep a dead letter", err)
-				continue
-			}
-		} else if !f.done {
+			refused[shard] = append(refused[shard], meterredis.Buried{Number: t.Number, Text: t.Text, Received: t.ReceivedAt, Reason: f.why.Reason, Detail: f.why.Detail})
+		case f.done:
+			done = append(done, t.Number)
+		}
+	}
+	for shard, letters := range refused {
+		if err := w.Streams.Bury(ctx, shard, letters...); err != nil {
+			w.complain(ctx, "keep dead letters", err)
 			continue
 		}
-		done = append(done, d.inbox)
+		for _, l := range letters {
+			done = append(done, l.Number)
+		}
 	}
 	w.waits(ctx, fates)
 	if err := w.Ledger.DoneInbox(ctx, done); err != nil {

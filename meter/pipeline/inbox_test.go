@@ -59,3 +59,47 @@ func TestUnreadableInboxRows(t *testing.T) {
 		p.audit()
 	})
 }
+
+// A worker that stops when what was refused is among the dead letters, and still in the inbox, leaves no second letter: another one comes upon it again.
+func TestRefusedOnceThoughTakenTwice(t *testing.T) {
+	t.Parallel()
+	ctx, p := t.Context(), newPlant(t, servicetest.Postgres(t).Database(t), 4)
+	w := NewWorker(WorkerOptions{Meter: p.meter, Streams: p.streams, Ledger: p.ledger, Directory: p.directory})
+	counted := p.event(0)
+	p.accept(p.intake(true), []meter.Event{counted})
+	take := func(want int) (deliveries []delivery) {
+		t.Helper()
+		taken, err := p.ledger.TakeInbox(ctx, "a worker", 1000, inboxLease)
+		if err != nil || len(taken) != want {
+			t.Fatalf("%d were taken, %v; want %d", len(taken), err, want)
+		}
+		for _, t := range taken {
+			deliveries = append(deliveries, delivery{taken: t, text: t.Text})
+		}
+		return deliveries
+	}
+	w.workInbox(ctx, take(1))
+	var others []meter.Event
+	for n := range 600 { // more than a look at them takes at once
+		e := counted
+		e.Bytes += int64(n) + 1
+		others = append(others, e)
+	}
+	p.accept(p.intake(true), others)
+	deliveries := take(len(others))
+	w.workInbox(ctx, deliveries[:590])
+	w.workInbox(ctx, deliveries)
+	w.workInbox(ctx, deliveries)
+	texts := map[string]int{}
+	for _, d := range p.deadLetters() {
+		texts[d.Text]++
+		if d.Reason != meter.OtherContent || texts[d.Text] > 1 {
+			t.Errorf("letter %d of %+v", texts[d.Text], d)
+		}
+	}
+	if len(texts) != len(others) {
+		t.Errorf("%d dead letters, want %d", len(texts), len(others))
+	}
+	p.drained()
+	p.audit()
+}

@@ -57,7 +57,7 @@ func TestRowsThatSQLRefuses(t *testing.T) {
 func (p *plant) deadLetters() (all []meterredis.DeadLetter) {
 	p.t.Helper()
 	for shard := range meterredis.Shards {
-		dead, err := p.streams.DeadLetters(p.t.Context(), shard, "", 100)
+		dead, err := p.streams.DeadLetters(p.t.Context(), shard, "", 1000)
 		p.must(err)
 		all = append(all, dead...)
 	}

@@ -53,7 +53,7 @@ func NewWorker(o WorkerOptions) *Worker {
 // delivery is an event on its way, and where it came from.
 type delivery struct {
 	message meterredis.Message
-	inbox   int64 // its number in the inbox; 0 if it came from a stream
+	taken   meterledger.Taken // from the inbox; its number is 0 if it came from a stream
 	text    string
 }
 

@@ -59,7 +59,7 @@ type Correction struct {
 	Changes Saved
 	// Epoch is that of the fence, as digits; empty asks about none.
 	Epoch string
-	// Content is what the key is to hold, or Restore what was saved of it.
+	// Content is what the key is to hold, of a stream only when it is to expire, or Restore what was saved of it.
 	Content Content
 	Restore *Saved
 }
@@ -127,6 +127,8 @@ func (m *Meter) Correct(ctx context.Context, bucket int, c Correction) error {
 		for name, value := range c.Content.Fields {
 			args = append(args, name, value)
 		}
+	case c.Content.Type == TypeStream: // nobody knows what should be in it
+		args = append(args, expiry(c.Content.Expires), "kept")
 	default:
 		args = append(args, expiry(c.Content.Expires), "string", c.Content.Text)
 	}

@@ -3,6 +3,7 @@ package meterredis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reprise-dev/reprise/meter"
@@ -126,13 +127,12 @@ func (m *Meter) Parse(key string) (n Name, ok bool) {
 	return n, true
 }
 
-func (k Kind) known() bool {
-	switch k {
-	case KindUnit, KindVersion, KindPolicy, KindFence, KindIntake, KindDead:
-		return true
-	}
-	return k.monthly() || k.daily()
+// kinds are all of them.
+func kinds() []Kind {
+	return []Kind{KindUnit, KindVersion, KindPolicy, KindFence, KindIntake, KindDead, KindIndividual, KindShared, KindMonthlyShared, KindDailyTotal, KindDailyApp, KindDailyShared}
 }
+
+func (k Kind) known() bool { return slices.Contains(kinds(), k) }
 
 func (k Kind) monthly() bool {
 	return k == KindIndividual || k == KindShared || k == KindMonthlyShared

@@ -66,9 +66,6 @@ func (p *Plan) correct(ctx context.Context, i *inspect.Inspector, f restore.Find
 		return restore.Correction{Outcome: restore.Corrected, Detail: f.Detail + "; it was right when it was to be corrected"}, keep(ctx, nil)
 	}
 	c := meterredis.Correction{Key: f.Item, Seen: seen, Version: counter, Changes: changes, Content: j.Found.Want}
-	if c.Content.Type == meterredis.TypeStream { // only its expiry was wrong
-		c.Restore = &meterredis.Saved{Dump: seen.Dump}
-	}
 	if fence.Epoch > 0 && ok {
 		c.Epoch = strconv.FormatInt(fence.Epoch, 10)
 	}

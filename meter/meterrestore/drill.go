@@ -31,6 +31,9 @@ type Drilled struct {
 // Drill restores everything into a shadow in the same Redis, verifies it, and removes it. What lives is not touched. It takes as long as
 // a restore, and as much of Redis' memory again.
 func (p *Plan) Drill(ctx context.Context) (done Drilled, err error) {
+	if err := waited(p.rights(ctx, true)); err != nil {
+		return done, err
+	}
 	options := meterredis.Options{Calendar: p.Calendar, Horizon: p.Horizon}
 	m, err := meterredis.OpenShadow(ctx, p.Redis, options, p.Who, p.Log)
 	if err != nil {

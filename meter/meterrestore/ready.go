@@ -12,10 +12,23 @@ import (
 
 // Ready implements [restore.Plan].
 func (p *Plan) Ready(ctx context.Context) error {
-	if _, err := p.meter(ctx); err != nil && !lost(err) {
-		return waited(err)
+	err := p.rights(ctx, false)
+	if err == nil {
+		_, err = p.meter(ctx)
 	}
-	return waited(p.own(ctx))
+	if err == nil || lost(err) {
+		err = p.own(ctx)
+	}
+	return waited(err)
+}
+
+// rights returns an error if the user of Redis lacks something that a restore, or a drill, comes to later, with the gate closed.
+func (p *Plan) rights(ctx context.Context, drill bool) error {
+	lacks, err := meterredis.Rights(ctx, p.Redis, drill, p.Log)
+	if err == nil && lacks != "" {
+		err = fmt.Errorf("%w: %s", restore.ErrRefused, lacks)
+	}
+	return err
 }
 
 // own returns an error if Redis is another installation's. Of an own one the ledger has had a generation that is in it, whichever: also that of an

@@ -2,12 +2,10 @@ package meterredis
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/reprise-dev/reprise/meter"
-	"github.com/reprise-dev/reprise/store"
 )
 
 // Keys are the names of the keys of a unit, for those who look at them one by one.
@@ -188,23 +186,14 @@ func (m *Meter) EachKey(ctx context.Context, do func(key string) error) error {
 	if err != nil {
 		return err
 	}
-	for _, client := range nodes {
-		for cursor := uint64(0); ; {
-			entry, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(m.names.prefix+"*").Count(removeStep).Build()).AsScanEntry()
-			if err != nil {
-				return store.Unavailable(fmt.Errorf("look at the names of all keys: %w", err))
-			}
-			for _, key := range entry.Elements {
-				if err := do(key); err != nil {
-					return err
-				}
-			}
-			if cursor = entry.Cursor; cursor == 0 {
-				break
+	return eachPage(ctx, nodes, m.names.prefix+"*", func(keys []string) error {
+		for _, key := range keys {
+			if err := do(key); err != nil {
+				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // AllBuckets returns all buckets as they stand in names.

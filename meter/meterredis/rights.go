@@ -26,7 +26,7 @@ func Rights(ctx context.Context, dsn string, shadow bool, log *slog.Logger) (lac
 	}
 	calls := restoreCalls(prefixes)
 	if shadow {
-		calls = append(restoreCalls([]string{shadowPrefix}), []string{"UNLINK", shadowPrefix + nobody})
+		calls = append(restoreCalls([]string{shadowPrefix}), []string{"UNLINK", shadowPrefix + nobody}, []string{"PEXPIRE", shadowPrefix + nobody, "1"})
 	}
 	found, err := redisstore.Lacks(ctx, dsn, calls, redisstore.Options{Log: log})
 	if err != nil {

@@ -34,6 +34,9 @@ func (p *Plan) Drill(ctx context.Context) (done Drilled, err error) {
 	if err := waited(p.rights(ctx, true)); err != nil {
 		return done, err
 	}
+	if _, err := meterredis.SweepShadows(ctx, p.Redis, p.Log); err != nil { // or there may be no room for another one
+		return done, err
+	}
 	options := meterredis.Options{Calendar: p.Calendar, Horizon: p.Horizon}
 	m, err := meterredis.OpenShadow(ctx, p.Redis, options, p.Who, p.Log)
 	if err != nil {
@@ -47,14 +50,40 @@ func (p *Plan) Drill(ctx context.Context) (done Drilled, err error) {
 		done.Keys, failure = m.Remove(clean)
 		err = errors.Join(err, failure, m.Close())
 	}()
+	err = p.keptDrill(ctx, m, &done)
+	return done, err
+}
+
+// keptDrill drills in a shadow that is kept meanwhile. Of one that was lost, what was found says nothing.
+func (p *Plan) keptDrill(ctx context.Context, m *meterredis.Shadow, done *Drilled) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		stop(m.Keep(ctx))
+	}()
+	err := p.drill(ctx, m.Meter, done)
+	if err == nil {
+		err = m.Held(ctx)
+	}
+	stop(nil)
+	<-kept
+	if cause := context.Cause(ctx); errors.Is(cause, meterredis.ErrShadowLost) {
+		err = cause
+	}
+	return err
+}
+
+// drill writes everything into a shadow, and verifies it.
+func (p *Plan) drill(ctx context.Context, m *meterredis.Meter, done *Drilled) error {
 	ranges, err := p.Ledger.Ranges(ctx, unitsInTarget)
 	if err != nil {
-		return done, err
+		return err
 	}
 	started := time.Now()
 	for _, through := range phases() {
 		if err := p.drillPhase(ctx, m, ranges, through); err != nil {
-			return done, err
+			return err
 		}
 	}
 	done.Phases = time.Since(started)
@@ -64,17 +93,17 @@ func (p *Plan) Drill(ctx context.Context) (done Drilled, err error) {
 		now := time.Now()
 		report, err := i.AuditRange(ctx, now, r, p.Patience)
 		if err != nil {
-			return done, err
+			return err
 		}
 		findings, err := p.judged(ctx, report, r, now)
 		if err != nil {
-			return done, err
+			return err
 		}
 		done.Units += report.Units
 		done.Findings = append(done.Findings, findings...)
 	}
 	done.Verify = time.Since(started)
-	return done, nil
+	return nil
 }
 
 // drillPhase writes a phase of all ranges, some at once.
@@ -106,4 +135,21 @@ func (p *Plan) drillAlone(ctx context.Context, w *phaseWriter, r meterledger.Ran
 		}
 	}
 	return nil
+}
+
+// makeRoom removes what drills have left that were killed, as far as it comes before the context ends: what is written next needs the memory. A Redis
+// that is another installation's is left alone.
+func (p *Plan) makeRoom(ctx context.Context) {
+	err := p.own(ctx)
+	removed := 0
+	if err == nil {
+		removed, err = meterredis.SweepShadows(ctx, p.Redis, p.Log)
+	}
+	switch {
+	case p.Log == nil:
+	case err != nil:
+		p.Log.Info("whether drills have left something that were killed was not found out: the next drill looks again", "keys_removed", removed, "error", err)
+	case removed > 0:
+		p.Log.Info("what a drill had left that was killed is removed", "keys_removed", removed)
+	}
 }

@@ -149,16 +149,16 @@ func (p *Plan) putGate(ctx context.Context, fence restore.Fence, open bool) (met
 }
 
 // Drain implements [restore.Plan]. What is decided and not recorded when the generation changes is refused by the ledger and decided
-// again, so waiting only saves work.
+// again, so waiting only saves work. Meanwhile room is made.
 func (p *Plan) Drain(ctx context.Context, _ restore.Fence) error {
-	timer := time.NewTimer(p.Longest + time.Second)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	drained, cancel := context.WithTimeout(ctx, p.Longest+time.Second)
+	defer cancel()
+	p.makeRoom(drained)
+	<-drained.Done()
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 // Renew implements [restore.Plan].

@@ -42,6 +42,9 @@ func responseOf(r machine.Response) Response {
 // NoEffect wraps the error of an action that had no effect and can no longer have one: the key may be
 // tried again. Any other error is taken for "nobody knows", also one of another guard that says [ErrNoEffect]:
 // that is about the other guard's action. A nil error stays nil.
+//
+// It may be wrapped further, with %w. Where an error is made of several ([errors.Join], more than one %w), each of them must
+// say so: what is known of one part of an action says nothing about the rest. Who knows it of the whole wraps the whole.
 func NoEffect(err error) error {
 	if err == nil {
 		return nil
@@ -54,8 +57,8 @@ type noEffect struct{ cause error }
 func (e *noEffect) Error() string { return e.cause.Error() }
 func (e *noEffect) Unwrap() error { return e.cause }
 
-// isNoEffect reports whether an error says so of the action that returned it. What lies behind an [*Error] is
-// what another guard was told of another action: this one may have had an effect before or after it.
+// isNoEffect reports whether an error says so of the action that returned it, in each of its branches. What lies behind
+// an [*Error] is what another guard was told of another action: this one may have had an effect before or after it.
 func isNoEffect(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // it goes through what is wrapped by itself
 	case *noEffect:
@@ -65,7 +68,8 @@ func isNoEffect(err error) bool {
 	case interface{ Unwrap() error }:
 		return isNoEffect(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), isNoEffect)
+		branches := e.Unwrap()
+		return len(branches) > 0 && !slices.ContainsFunc(branches, func(b error) bool { return !isNoEffect(b) })
 	}
 	return false
 }

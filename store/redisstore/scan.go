@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redis/rueidis"
 	"golang.org/x/sync/errgroup"
@@ -21,12 +19,6 @@ import (
 
 // scanStep is how many places of its table a server looks at in one step of a scan.
 const scanStep = 1000
-
-// node is a server that has keys of its own.
-type node struct {
-	client rueidis.Client
-	member // another process, with another run id, has another order of its keys
-}
 
 // scan goes through all keys of records, server by server, each in its own order. A record that is there from its
 // beginning to its end is met, unless its slot moves to another server meanwhile; it can be met twice
@@ -68,49 +60,6 @@ func (s *Store) intact(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// introduction is how long a server may take to say who it is.
-const introduction = 5 * time.Second
-
-// primaries are the servers that have keys of their own, in a fixed order. One that does not answer is left out:
-// it was a replica, if the store is [Store.intact].
-func (s *Store) primaries(ctx context.Context) ([]node, error) {
-	ctx, cancel := context.WithTimeout(ctx, introduction)
-	defer cancel()
-	all := s.client.Nodes()
-	type answer struct {
-		node
-		err error
-	}
-	answers := make(chan answer, len(all))
-	for _, client := range all {
-		go func() {
-			m, err := whoIs(func(words ...string) (string, error) {
-				return client.Do(ctx, client.B().Arbitrary(words...).Build()).ToString()
-			})
-			answers <- answer{node{client, m}, err}
-		}()
-	}
-	var nodes []node
-	var failed error
-	for range all {
-		switch a := <-answers; {
-		case a.err != nil:
-			failed = unread(ctx, a.err)
-		case !a.replica:
-			nodes = append(nodes, a.node)
-		}
-	}
-	switch {
-	case len(nodes) > 0:
-	case failed != nil:
-		return nil, failed
-	default:
-		return nil, store.Unavailable(fmt.Errorf("none of %d servers says that it is a primary", len(all)))
-	}
-	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.RunID, b.RunID) })
-	return nodes, nil
 }
 
 // done reports whether all was looked at.

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -108,12 +107,11 @@ func (s *Store) listen(ctx context.Context) {
 // everywhere. The connection is its own: Redis tells a subscriber what it publishes itself in the middle of the reply to
 // the transaction that did, and takes that apart.
 func (s *Store) listenOnce(ctx context.Context) {
-	nodes, err := s.primaries(ctx)
+	n, err := s.anyPrimary(ctx)
 	if err != nil {
 		return
 	}
-	client := nodes[rand.N(len(nodes))].client
-	_ = client.Dedicated(func(own rueidis.DedicatedClient) error {
+	_ = n.client.Dedicated(func(own rueidis.DedicatedClient) error {
 		subscribe := own.B().Subscribe().Channel(s.names.changes()).Build()
 		return own.Receive(ctx, subscribe, func(told rueidis.PubSubMessage) {
 			if digest := []byte(told.Message); len(digest) == len(machine.Digest{}) {

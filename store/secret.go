@@ -59,6 +59,8 @@ func AdmitSecret(known []Secret, add Secret, now machine.Instant, ahead time.Dur
 		switch {
 		case k.Version == MovedMark && !add.IsMark():
 			return false, fmt.Errorf("%w: the store is being moved to another one: add version %d there when that is over", ErrSecretTooLate, add.Version)
+		case add.Version == MovedMark && !k.IsMark() && add.PrimaryFrom < k.PrimaryFrom.Add(ahead):
+			return false, fmt.Errorf("%w: new keys can be made in another store from %v after version %d is primary (%v)", ErrSecretTooLate, ahead, k.Version, k.PrimaryFrom)
 		case k.IsMark():
 			continue
 		}

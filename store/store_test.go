@@ -96,6 +96,9 @@ func TestAdmitSecret(t *testing.T) {
 	check := func(n byte) machine.Digest { return machine.Digest{n} }
 	first := store.Secret{Version: 1, Check: check(1)}
 	second := store.Secret{Version: 2, Check: check(2), PrimaryFrom: now.Add(time.Hour)}
+	moved := func(from machine.Instant) store.Secret {
+		return store.Secret{Version: store.MovedMark, Check: check(9), PrimaryFrom: from}
+	}
 	errAny := errors.New("some error")
 	for name, tc := range map[string]struct {
 		known    []store.Secret
@@ -112,6 +115,10 @@ func TestAdmitSecret(t *testing.T) {
 		"without an instant":         {[]store.Secret{first}, store.Secret{Version: 2, Check: check(2)}, false, store.ErrSecretTooLate},
 		"together with another":      {[]store.Secret{first, second}, store.Secret{Version: 3, Check: check(3), PrimaryFrom: second.PrimaryFrom}, false, store.ErrSecretTooLate},
 		"after another":              {[]store.Secret{first, second}, store.Secret{Version: 3, Check: check(3), PrimaryFrom: second.PrimaryFrom + 1}, true, nil},
+		"a move":                     {[]store.Secret{first}, moved(now.Add(ahead)), true, nil},
+		"a move after a version":     {[]store.Secret{first, second}, moved(second.PrimaryFrom.Add(ahead)), true, nil},
+		"a move too soon after it":   {[]store.Secret{first, second}, moved(second.PrimaryFrom.Add(ahead) - 1), false, store.ErrSecretTooLate},
+		"when a move is announced":   {[]store.Secret{first, moved(now.Add(2 * time.Hour))}, second, false, store.ErrSecretTooLate},
 		"the same bytes":             {[]store.Secret{first}, store.Secret{Version: 2, Check: check(1), PrimaryFrom: now.Add(time.Hour)}, false, errAny},
 	} {
 		admitted, err := store.AdmitSecret(tc.known, tc.add, now, ahead)

@@ -86,10 +86,11 @@ func newPair(primary, previous store.Store) (*pair, error) {
 	return p, nil
 }
 
-// read reads both rings, which must be of one move, with the same secrets.
+// read reads both rings, which must be of one move, with the same secrets. The primary store is read first: what it has was read in
+// the previous one before.
 func (p *pair) read(ctx context.Context) (toward, away ring, m move, err error) {
-	if away, err = readRing(ctx, p.away); err == nil {
-		toward, err = readRing(ctx, p.toward)
+	if toward, err = readRing(ctx, p.toward); err == nil {
+		away, err = readRing(ctx, p.away)
 	}
 	if err != nil {
 		return toward, away, m, err
@@ -101,24 +102,6 @@ func (p *pair) read(ctx context.Context) (toward, away ring, m move, err error) 
 	}
 	m = move{link: source.Check, from: away.marks[store.MovedMark].PrimaryFrom, at: away.at}
 	return toward, away, m, sameSecrets(toward.secrets, away.secrets)
-}
-
-// sameSecrets refuses stores under different secrets: each would take the other's keys for new.
-func sameSecrets(primary, previous []store.Secret) error {
-	for _, k := range slices.Concat(previous, primary) {
-		for _, ring := range [][]store.Secret{primary, previous} {
-			i := slices.IndexFunc(ring, func(o store.Secret) bool { return o.Version == k.Version })
-			switch {
-			case i < 0:
-				return refuse("version %d of the secret is known to one of the two stores only: versions are added and retired before a move or after it", k.Version)
-			case ring[i].Check != k.Check:
-				return refuse("version %d of the secret is not the same in the two stores: give the new store the secret of the old one (reprise store init --new --secret-file)", k.Version)
-			case ring[i].PrimaryFrom != k.PrimaryFrom && ring[i].Retired.IsZero() && k.Retired.IsZero():
-				return refuse("version %d of the secret is primary from %v in one store and from %v in the other", k.Version, k.PrimaryFrom, ring[i].PrimaryFrom)
-			}
-		}
-	}
-	return nil
 }
 
 // findable refuses a primary store in which a version of the secret is retired that the previous one still has: its records would be copied,
@@ -171,10 +154,8 @@ func (p *pair) link(ctx context.Context) (m move, err error) {
 	} else if copied.Check != source.Check {
 		return m, refuse("the new store was filled from another store than this one: it is not empty. Choose an empty one")
 	}
-	if _, _, m, err = p.read(ctx); err != nil {
-		return m, err
-	}
-	return m, nil
+	_, _, m, err = p.agree(ctx)
+	return m, err
 }
 
 // fit refuses what can be seen to be wrong before anything is written.
@@ -236,13 +217,8 @@ func (p *pair) markCopy(ctx context.Context, toward, away ring, source store.Sec
 			break
 		}
 	}
-	for _, secret := range away.secrets {
-		if slices.ContainsFunc(toward.secrets, func(o store.Secret) bool { return o.Version == secret.Version }) {
-			continue
-		}
-		if err := p.toward.AddSecret(ctx, secret, store.CopiedSecret); err != nil {
-			return err
-		}
+	if err := p.bring(ctx, toward, away); err != nil {
+		return err
 	}
 	return p.toward.AddSecret(ctx, store.Secret{Version: store.CopyMark, Check: source.Check, Retired: 1}, 0)
 }
@@ -260,7 +236,7 @@ func (p *pair) linkedMeanwhile(ctx context.Context, source store.Secret) error {
 // announce keeps in the previous store from when on new keys are made in the primary one, unless that is announced
 // already.
 func (p *pair) announce(ctx context.Context, from machine.Instant, ahead time.Duration) (move, error) {
-	_, away, m, err := p.read(ctx)
+	_, away, m, err := p.agree(ctx)
 	if err != nil || m.from != 0 {
 		return m, err
 	}
@@ -276,7 +252,7 @@ func (p *pair) announce(ctx context.Context, from machine.Instant, ahead time.Du
 	if err := p.away.AddSecret(ctx, mark, ahead); err != nil {
 		return m, err
 	}
-	if _, _, m, err = p.read(ctx); err == nil && m.from == 0 {
+	if _, _, m, err = p.agree(ctx); err == nil && m.from == 0 {
 		err = refuse("the old store did not keep the instant of the move")
 	}
 	return m, err

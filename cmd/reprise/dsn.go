@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/redisstore"
 )
@@ -26,8 +27,10 @@ type place struct {
 	// acceptLoss makes the store usable again after it has lost data, as an operator has decided; nil where a
 	// store does not keep track of that.
 	acceptLoss func(ctx context.Context, who, why string) (redisstore.Act, error)
-	schema     *schema // nil where there is none to look after
-	noSchema   string  // why there is none, and what to do instead
+	// lossy is what a store that may have lost data knows of secrets; nil where acceptLoss is.
+	lossy    func(ctx context.Context) ([]store.Secret, machine.Instant, error)
+	schema   *schema // nil where there is none to look after
+	noSchema string  // why there is none, and what to do instead
 }
 
 func (p *place) String() string { return p.shown }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/redisstore"
 )
@@ -46,6 +47,12 @@ func redisPlace(dsn, rest string) (*place, error) {
 		defer cancel()
 		act, err := redisstore.AcceptLoss(ctx, dsn, who, why, redisstore.Options{})
 		return act, p.checkDSN(err)
+	}
+	p.lossy = func(ctx context.Context) ([]store.Secret, machine.Instant, error) {
+		ctx, cancel := asking(ctx)
+		defer cancel()
+		known, at, err := redisstore.KnownSecrets(ctx, dsn, redisstore.Options{})
+		return known, at, p.checkDSN(err)
 	}
 	return p, nil
 }

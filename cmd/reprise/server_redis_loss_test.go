@@ -252,6 +252,44 @@ func TestRedisLosesItsSecrets(t *testing.T) {
 	}
 }
 
+// Whoever accepts a loss with another secret than that of the store has the wrong store, or the wrong file. Nothing is
+// accepted. The store's own secret, with a version more than it has heard of, is right.
+func TestLossIsAcceptedWithTheSecretOfTheStore(t *testing.T) {
+	t.Parallel()
+	server := servicetest.Redis(t)
+	at := newServerSite(t, server.Database(t))
+	at.must(t, "store", "init", "--new")
+	redis, err := server.Dial(at.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := redis.Do("DEL", "reprise:{0007}:generation"); n != int64(1) || err != nil {
+		t.Fatalf("deleted %v, %v", n, err)
+	}
+	acts := func() any {
+		n, err := redis.Do("LLEN", "reprise:{0000}:acts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	own := readFile(t, at.secret)
+	another := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 32))
+	writeFile(t, at.secret, "1 "+another+"\n")
+	accept := []string{"store", "init", "--accept-loss", "--who", "ann", "--why", "seen"}
+	at.refused(t, "nothing was accepted: reprise: secret does not fit the store", accept...)
+	if n := acts(); n != int64(1) {
+		t.Errorf("%v acts are kept, want that of the making", n)
+	}
+	writeFile(t, at.secret, own+"2 "+another+" primary-from=2100-01-01T00:00:00Z\n")
+	if c := at.accepted(t); !strings.Contains(c.out, "1 of 1024 buckets were lost") {
+		t.Errorf("accepted: %s", c.out)
+	}
+	if n, err := redis.Do("HLEN", "reprise:{0000}:secrets"); n != int64(1) || err != nil {
+		t.Errorf("%v versions are kept, %v: accepting a loss announces none", n, err)
+	}
+}
+
 // A store that was made and not told its secret is no store yet, and whoever makes it again is told how to go on.
 func TestRedisIsNotToldItsSecret(t *testing.T) {
 	t.Parallel()

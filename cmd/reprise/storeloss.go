@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reprise-dev/reprise"
 	"github.com/reprise-dev/reprise/internal/config"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -40,6 +42,11 @@ func acceptLossOf(cmd *cobra.Command, p *place, by decision, secretFile, given s
 	_, secrets, err := givenSecret(p, secretFile, given)
 	if err != nil {
 		return err
+	}
+	if secrets != nil {
+		if err := p.fits(cmd.Context(), secrets); err != nil {
+			return err
+		}
 	}
 	act, err := p.acceptLoss(cmd.Context(), by.who, by.why)
 	if err != nil {
@@ -74,6 +81,41 @@ func acceptLossOf(cmd *cobra.Command, p *place, by decision, secretFile, given s
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), "its secret was lost, and it was told the one that was given: under another one than before, records that are left are not recognised")
 	return err
 }
+
+// fits refuses a secret that is not that of a store, as far as the store still knows: whoever has another one looks at another store than he
+// thinks, or has another file than its processes.
+func (p *place) fits(ctx context.Context, secrets *reprise.Secrets) error {
+	known, at, err := p.lossy(ctx)
+	if err != nil {
+		return err
+	}
+	known = slices.DeleteFunc(known, store.Secret.IsMark)
+	if len(known) == 0 {
+		return nil
+	}
+	if err := tell(ctx, compared{known: known, at: at}, secrets); err != nil {
+		return fmt.Errorf("nothing was accepted: %w", err)
+	}
+	return nil
+}
+
+// compared is a store that is asked what it knows of secrets, and told nothing.
+type compared struct {
+	store.Store
+	known []store.Secret
+	at    machine.Instant
+}
+
+// Secrets implements [store.SecretKeeper].
+func (c compared) Secrets(context.Context) ([]store.Secret, machine.Instant, error) {
+	return c.known, c.at, nil
+}
+
+// AddSecret implements [store.SecretKeeper].
+func (c compared) AddSecret(context.Context, store.Secret, time.Duration) error { return nil }
+
+// RetireSecret implements [store.SecretKeeper].
+func (c compared) RetireSecret(context.Context, uint32) error { return store.ErrUnsupported }
 
 func printAct(out io.Writer, act redisstore.Act) error {
 	switch act.Buckets {

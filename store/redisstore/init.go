@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // Act is what an operator did to a store, as it is kept in it.
@@ -164,6 +166,24 @@ func AcceptLoss(ctx context.Context, dsn, who, why string, options Options) (Act
 	}
 	act := Act{What: "accept-loss", Who: who, Why: why}
 	return act, s.perform(ctx, &act, g)
+}
+
+// KnownSecrets returns the versions of the secret that a store knows which may be refused, as one that has lost data is, and the store's time.
+// One that has lost them knows none. It changes nothing.
+func KnownSecrets(ctx context.Context, dsn string, options Options) ([]store.Secret, machine.Instant, error) {
+	s, err := openUnchecked(dsn, options)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.client.Close()
+	if _, err := s.readGenerations(ctx); err != nil {
+		return nil, 0, err
+	}
+	known, at, err := s.readSecrets(ctx)
+	if errors.Is(err, store.ErrLost) {
+		return nil, 0, nil
+	}
+	return known, at, err
 }
 
 // openUnchecked is for acts that make the store what [Open] accepts.

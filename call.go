@@ -30,7 +30,7 @@ type Call struct {
 	// the record is kept beside the data of that tag, so that one script can change both. It is part of the
 	// key: every call with the key must name the same tag. Empty where it does not matter.
 	Tag string
-	// Codecs are those that the caller can read besides [CodecRaw] and [CodecJSON].
+	// Codecs are those that the caller can read besides [CodecRaw] and [CodecJSON]. Their names have up to 64 bytes.
 	Codecs []string
 	// Resume continues an attempt that this or an earlier process has claimed and not started. It
 	// comes from [Run.Retain]. Zero starts a new one.
@@ -64,6 +64,11 @@ func (c *Call) check() error {
 		return invalid("Call.Key is empty or blank")
 	case len(c.Key) > maxKeyPart || len(c.Principal) > maxKeyPart || len(c.Tag) > maxKeyPart:
 		return invalid("Call.Key, Call.Principal and Call.Tag are limited to %d bytes each", maxKeyPart)
+	}
+	for _, codec := range c.Codecs {
+		if codec == "" || len(codec) > machine.MaxCodecName {
+			return invalid("Call.Codecs: %.80q cannot be the name of a codec: a record names it in 1 to %d bytes", codec, machine.MaxCodecName)
+		}
 	}
 	for _, f := range c.Fingerprints {
 		if f.Version <= payloadFingerprint {

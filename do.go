@@ -146,11 +146,11 @@ func (r *Run) conclude(ctx context.Context, response Response, cause error, reas
 // classify turns what the action returned into what is recorded.
 func (r *Run) classify(response Response, cause error, reason string) flow.Result {
 	if cause == nil && reason == "" {
-		r.response = r.kept(response)
+		r.response = r.guard.kept(response)
 		return flow.Answered
 	}
 	if response.Codec != "" || response.Data != nil {
-		r.response = r.kept(response)
+		r.response = r.guard.kept(response)
 	}
 	r.harmless = reason == "" && isNoEffect(cause)
 	switch {
@@ -169,9 +169,14 @@ func (r *Run) classify(response Response, cause error, reason string) flow.Resul
 	return flow.Doubtful
 }
 
-// kept returns the response as it is recorded: whole, or as too large to keep.
-func (r *Run) kept(response Response) machine.Response {
-	if len(response.Data) > r.guard.policy.MaxKept && !response.NotKept {
+// kept returns the response as it is recorded: whole, or as one that is not kept, where it is too large, or where no record can name its
+// codec. That it was given is recorded all the same: a record that refused it would leave the key unknown.
+func (g *Guard) kept(response Response) machine.Response {
+	if len(response.Codec) > machine.MaxCodecName {
+		g.policy.Log.Error("reprise: an answer is not kept: the name of its codec is too long", "codec", response.Codec[:machine.MaxCodecName], "limit", machine.MaxCodecName)
+		response = Response{NotKept: true}
+	}
+	if len(response.Data) > g.policy.MaxKept {
 		response.NotKept, response.Data = true, nil
 	}
 	return response.Record()
@@ -207,8 +212,11 @@ func (c *Call) scrub(text string) string {
 	}
 	text = redact.Replace(text, c.Key, "[key]")
 	text = redact.Replace(text, c.Principal, "[principal]")
-	return strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
+	return cut(text, maxErrorText)
 }
+
+// cut returns the beginning of a text, which is a text still.
+func cut(text string, most int) string { return strings.ToValidUTF8(text[:min(len(text), most)], "") }
 
 // outcome says a verdict in the words of this package.
 func (v *invocation) outcome(ctx context.Context, verdict flow.Verdict) (Outcome, error) {

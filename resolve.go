@@ -41,7 +41,8 @@ type Resolution struct {
 	evidence  string
 }
 
-// Happened says that the effect happened, and what the answer is. Evidence is for the record.
+// Happened says that the effect happened, and what the answer is, which is kept up to [Policy.MaxKept] as an action's is. Evidence is for the
+// record.
 func Happened(response Response, evidence string) Resolution {
 	return Resolution{decided: true, completed: true, response: response, evidence: evidence}
 }
@@ -135,10 +136,10 @@ func (g *Guard) settle(ctx context.Context, r *machine.Record, resolution Resolu
 	command := machine.Settle{
 		Scope: r.Scope, Operation: machine.ID(id), Revision: r.Revision, Completed: resolution.completed,
 		Window: g.policy.ReplayWindow, Remember: g.policy.Remember,
-		Who: "resolver", Why: "asked what happened", Evidence: resolution.evidence,
+		Who: "resolver", Why: "asked what happened", Evidence: cut(resolution.evidence, machine.MaxStatement),
 	}
 	if resolution.completed {
-		command.Response = resolution.response.Record()
+		command.Response = g.kept(resolution.response)
 	} else {
 		command.Window, command.Remember = 0, g.policy.RetryableFor
 	}

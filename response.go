@@ -9,7 +9,8 @@ import (
 // Response is the answer of an action, as it is recorded and replayed.
 type Response struct {
 	// Codec names how Data is to be read, so that a version which cannot read it says so instead of
-	// giving a wrong answer. Empty means "raw/1": bytes as they are.
+	// giving a wrong answer. Empty means "raw/1": bytes as they are. A name of more than 64 bytes cannot be recorded: the answer is then
+	// not kept.
 	Codec string
 	// Data is the answer; nil and empty are both a value. The guard keeps it: do not change it.
 	Data []byte

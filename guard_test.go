@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -69,6 +70,11 @@ func TestWhatIsAnotherKey(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
+	reading := func(codec string) reprise.Call {
+		call := order("done")
+		call.Codecs = []string{codec}
+		return call
+	}
 	otherPayload := order("done")
 	otherPayload.Payload = []byte(`{"item":2}`)
 	for _, test := range []struct {
@@ -90,6 +96,8 @@ func TestRefusals(t *testing.T) {
 		{"blank key", reprise.Call{Operation: "o", Principal: "p", Key: " \t"}, 0, reprise.ErrInvalid},
 		{"blank principal", reprise.Call{Operation: "o", Principal: " ", Key: "k"}, 0, reprise.ErrInvalid},
 		{"blank operation", reprise.Call{Operation: " ", Principal: "p", Key: "k"}, 0, reprise.ErrInvalid},
+		{"codec without a name", reading(""), 0, reprise.ErrInvalid},
+		{"codec with a name too long", reading(strings.Repeat("c", machine.MaxCodecName+1)), 0, reprise.ErrInvalid},
 		{"huge key", reprise.Call{Operation: "o", Principal: "p", Key: strings.Repeat("k", 1<<20)}, 0, reprise.ErrInvalid},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -282,6 +290,7 @@ func TestPolicyMistakesAreToldAtStart(t *testing.T) {
 	for name, p := range map[string]reprise.Policy{
 		"no secrets":                   {},
 		"lease under command time-out": {Lease: time.Second, CommandTimeout: time.Second},
+		"a time-out beyond all leases": {Lease: time.Minute, CommandTimeout: math.MaxInt64/2 + 1}, // three times it is negative
 		"window under retry horizon":   {ReplayWindow: time.Hour, RetryHorizon: 2 * time.Hour},
 		"remember under window":        {ReplayWindow: 2 * time.Hour, Remember: time.Hour},
 		"resolver without bound": {Resolver: func(context.Context, reprise.UnknownOperation) (reprise.Resolution, error) {

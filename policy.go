@@ -107,7 +107,7 @@ func (p Policy) Check() error {
 		return invalid("Policy.Interruption is neither Quarantine nor Rerun")
 	case p.CommandTimeout < time.Millisecond:
 		return invalid("Policy.CommandTimeout %v is below 1ms", p.CommandTimeout)
-	case p.Lease < 3*p.CommandTimeout:
+	case p.CommandTimeout > p.Lease/3: // three times it may be more than a duration holds
 		return invalid("Policy.Lease %v is below three times Policy.CommandTimeout %v: one slow renewal would lose it", p.Lease, p.CommandTimeout)
 	case p.Lease > machine.MaxLease:
 		return invalid("Policy.Lease %v is above %v", p.Lease, machine.MaxLease)

@@ -73,10 +73,11 @@ func checkTimes(l *loader, r placedRoute) {
 		}
 	}
 	longest("lease", r.Lease, machine.MaxLease)
+	longest("command-timeout", r.CommandTimeout, machine.MaxLease/3)
 	longest("remember-until", r.Remember, machine.MaxRemember)
 	longest("retryable-for", r.RetryableFor, machine.MaxRemember)
-	if least := 3 * r.CommandTimeout; r.Lease > 0 && r.Lease/3 < r.CommandTimeout {
-		l.refuse(r.place("lease"), "lease", "%s is below three times command-timeout (%s): one slow renewal would lose it; write %s or more", spell(r.Lease), spell(r.CommandTimeout), spell(least))
+	if r.Lease > 0 && r.Lease/3 < r.CommandTimeout && r.CommandTimeout <= machine.MaxLease/3 {
+		l.refuse(r.place("lease"), "lease", "%s is below three times command-timeout (%s): one slow renewal would lose it; write %s or more", spell(r.Lease), spell(r.CommandTimeout), spell(3*r.CommandTimeout))
 	}
 	if r.ReplayWindow > 0 && r.ReplayWindow < r.Horizon {
 		l.refuse(r.place("replay-window"), "replay-window", "%s is shorter than clients go on retrying (retry-horizon %s)", spell(r.ReplayWindow), spell(r.Horizon))

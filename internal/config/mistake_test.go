@@ -53,6 +53,7 @@ func TestMistakes(t *testing.T) {
 		"header that is taken out": {orders + "  header: host\n", []string{`f.yaml:3: header: "host" is taken out`}},
 		"principal taken out":      {orders + "  principal: header:Transfer-Encoding\n", []string{`f.yaml:3: principal: "Transfer-Encoding" is taken out`}},
 		"lease too short":          {orders + "  lease: 3s\n", []string{"f.yaml:3: lease: 3s is below three times command-timeout (2s)", "write 6s or more"}},
+		"time-out too long":        {"defaults:\n  command-timeout: 50000d\n" + orders, []string{"f.yaml:2: command-timeout: 50000d is above the most, 10d"}}, // three times it is negative
 		"lease too long":           {orders + "  lease: 31d\n", []string{"f.yaml:3: lease: 31d is above the most, 30d"}},
 		"window too short":         {orders + "  retry-horizon: 2d\n", []string{"replay-window: 1d is shorter than clients go on retrying (retry-horizon 2d)"}},
 		"remembered too short":     {orders + "  replay-window: 14d\n", []string{"remember-until: 7d is shorter than replay-window (14d)", "write 14d or more"}},

@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,37 +45,15 @@ func (m mariadb) connect(o Options, q *own) (*sql.DB, error) {
 	}
 	config.InterpolateParams = true // one round trip a statement, and no prepared statement to forget
 	config.MultiStatements = false
-	inner, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, fmt.Errorf("the DSN: %w", err)
-	}
 	// The driver takes no argument in what MySQL reads as a comment.
 	session := strings.ReplaceAll(q.session.text, "?", strconv.FormatInt(o.Timeout.Milliseconds(), 10))
-	db := sql.OpenDB(connector{inner, session})
-	db.SetConnMaxIdleTime(30 * time.Second) // before the server ends it
-	return db, nil
-}
-
-// connector makes connections that are as the statements need them.
-type connector struct {
-	driver.Connector
-	session string
-}
-
-// Connect implements driver.Connector.
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
+	connector, err := dsn.InSession(config, session)
 	if err != nil {
 		return nil, err
 	}
-	err = errors.New("the driver cannot execute a statement")
-	if e, ok := conn.(driver.ExecerContext); ok {
-		_, err = e.ExecContext(ctx, c.session, nil)
-	}
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
+	db := sql.OpenDB(connector)
+	db.SetConnMaxIdleTime(30 * time.Second) // before the server ends it
+	return db, nil
 }
 
 func (mariadb) checkPooling(context.Context, *sql.DB) error { return nil }

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -87,8 +87,8 @@ type migration struct {
 	status   SchemaStatus
 }
 
-func withMigration(ctx context.Context, dsn string, work func(*migration) error) error {
-	d, err := ParseDSN(dsn)
+func withMigration(ctx context.Context, text string, work func(*migration) error) error {
+	d, err := ParseDSN(text)
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,9 @@ func withMigration(ctx context.Context, dsn string, work func(*migration) error)
 	if err != nil {
 		return err
 	}
-	connector, err := mysql.NewConnector(config)
+	connector, err := dsn.InSession(config, "")
 	if err != nil {
-		return fmt.Errorf("the store's DSN: %w", err)
+		return err
 	}
 	m := &migration{dsn: d, db: sql.OpenDB(connector)}
 	defer m.db.Close()

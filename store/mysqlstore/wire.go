@@ -12,15 +12,13 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store/internal/form"
 )
 
-// connector makes connections that are as the store needs them.
-type connector struct {
-	driver.Connector
-	session string
-}
+// connector makes connections as the store uses them.
+type connector struct{ driver.Connector }
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -28,11 +26,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := &conn{Conn: made, statements: map[string]driver.Stmt{}}
-	if _, err := one.exec(ctx, c.session); err != nil {
-		return nil, errors.Join(err, made.Close())
-	}
-	return one, nil
+	return &conn{Conn: made, statements: map[string]driver.Stmt{}}, nil
 }
 
 // conn is a connection as the driver has it, with its prepared statements. The ways of database/sql from any
@@ -265,11 +259,11 @@ func newPool(d DSN, session string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := mysql.NewConnector(config)
+	inner, err := dsn.InSession(config, session)
 	if err != nil {
-		return nil, fmt.Errorf("the store's DSN: %w", err)
+		return nil, err
 	}
-	return sql.OpenDB(connector{inner, session}), nil
+	return sql.OpenDB(connector{inner}), nil
 }
 
 // readOne reads the number in the one row that a statement returns; NULL and no row leave it as it is.

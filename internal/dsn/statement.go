@@ -1,0 +1,14 @@
+package dsn
+
+import "strings"
+
+// Statement returns what a file says to a server: all but the lines that are comments, which are for readers.
+func Statement(file string) string {
+	var b strings.Builder
+	for line := range strings.Lines(file) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}

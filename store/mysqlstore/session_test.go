@@ -1,0 +1,60 @@
+package mysqlstore
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/storetest"
+)
+
+// strange is what an administrator may have set for a whole server, for other programs. By each of these alone a store that relies on the
+// usual value would take something for committed that is not, miss records that are there, or make two of one key.
+const strange = "SET GLOBAL autocommit = 0, completion_type = 'CHAIN', sql_select_limit = 1, unique_checks = 0, sql_safe_updates = 1, sql_big_selects = 0, max_join_size = 1, " +
+	"sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES', time_zone = '+05:30', innodb_lock_wait_timeout = 50; SET GLOBAL TRANSACTION ISOLATION LEVEL SERIALIZABLE"
+
+func TestWhateverIsSetForTheServer(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewMariaDB(t, servicetest.MariaDBOptions{Unsafe: true})
+	d := prepare(t, server.Database(t))
+	empty := server.Database(t)
+	server.Exec("mysql", strange)
+
+	storetest.RandomHistory(t, storetest.Harness{
+		Open: func() (store.Store, error) { return open(t.Context(), d.dsn, Options{MaxConns: 4}, movable) },
+		Advance: func(by time.Duration) {
+			server.Exec(databaseOf(t, d.dsn), fmt.Sprintf("SET autocommit = 1; UPDATE test_clock SET ahead = ahead + %d WHERE ahead >= 0 LIMIT 1", by.Microseconds()))
+		},
+	}, storetest.History{Seed: 3, Steps: 200})
+
+	s := d.open(Options{MaxConns: 4})
+	begins := answer(t, s, 5)
+	page, err := s.List(t.Context(), store.Filter{States: []machine.State{machine.Completed}, Operation: begins[0].Scope.Operation}, "", 100)
+	if err != nil || len(page.Records) != len(begins) {
+		t.Errorf("listed %d of %d: %v", len(page.Records), len(begins), err)
+	}
+	want(t, s, machine.Acquired, newBegin())
+	if page, err = s.List(t.Context(), store.Filter{States: []machine.State{machine.Executing}, Operation: begins[0].Scope.Operation}, "", 100); err != nil || len(page.Records) != 1 {
+		t.Errorf("listed %d that are executing: %v", len(page.Records), err)
+	}
+	for version := range uint32(3) {
+		if err := s.AddSecret(t.Context(), store.Secret{Version: version + 1, Check: machine.Digest{byte(version)}}, store.CopiedSecret); err != nil {
+			t.Error(err)
+		}
+	}
+	if known, _, err := d.open(Options{MaxConns: 4}).Secrets(t.Context()); err != nil || len(known) != 3 {
+		t.Errorf("%d of 3 secrets: %v", len(known), err)
+	}
+
+	for range 2 { // what the first has done is there for the second
+		if status, err := Migrate(t.Context(), empty); err != nil || status.Pending() {
+			t.Errorf("%+v, %v", status, err)
+		}
+	}
+	if status, err := Status(t.Context(), empty); err != nil || status.Pending() {
+		t.Errorf("%+v, %v", status, err)
+	}
+}

@@ -24,6 +24,8 @@ var numbersInDoubt = map[uint16]bool{
 	1158: true, 1159: true, 1160: true, 1161: true, // the network
 	1180: true, // error during commit
 	1317: true, // interrupted
+	1598: true, // MySQL: the binary log cannot be written, and the server stops; what is in it is committed when it starts again
+	1969: true, // interrupted, because it took too long: MariaDB
 	1927: true, // connection killed, MariaDB
 	3169: true, // connection killed, MySQL
 	4031: true, // idle for too long
@@ -34,8 +36,13 @@ func StateInDoubt(code string) bool {
 	return statesInDoubt[code] || statesInDoubt[code[:min(2, len(code))]]
 }
 
-// NumberInDoubt reports the same of the number of an error of MariaDB or MySQL.
-func NumberInDoubt(n uint16) bool { return numbersInDoubt[n] }
+// NumberInDoubt reports the same of the number of an error of MariaDB or MySQL. Numbers that are not a server's are from what lies between
+// here and there, such as ProxySQL and MaxScale: they hand on what their own client says when it has lost the server (2013, 2006, 2003), and
+// have some of their own.
+func NumberInDoubt(n uint16) bool {
+	servers := n >= 1000 && n < 2000 || n >= 3000 && n < 5000
+	return numbersInDoubt[n] || !servers
+}
 
 // Panicked reports whether the server has given up with the error, whatever its code is: that of a file that could not be written, for one,
 // after the commit was.
@@ -53,5 +60,5 @@ func PostgresUndone(err error) bool {
 // MySQLUndone reports the same of an answer of MariaDB or MySQL.
 func MySQLUndone(err error) bool {
 	var said *mysql.MySQLError
-	return errors.As(err, &said) && said.Number != 0 && !NumberInDoubt(said.Number)
+	return errors.As(err, &said) && !NumberInDoubt(said.Number)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -47,16 +48,18 @@ func (o Options) withDefaults() Options {
 
 // DB is a database with the tables of a kit. Its methods may be called by any number of goroutines at once.
 type DB struct {
-	db     *sql.DB
-	kit    Kit
-	sql    own
-	engine engine
+	db       *sql.DB
+	conns    int
+	kit      Kit
+	sql      own
+	engine   engine
+	turnover dsn.Turnover
 }
 
 // Open opens the database that a DSN names. A schema that is missing, older than the kit's or newer than the next one is
 // refused with [store.ErrSchema]. The caller closes it.
-func Open(ctx context.Context, dsn string, kit Kit, options Options) (*DB, error) {
-	d, err := connect(dsn, kit, options)
+func Open(ctx context.Context, text string, kit Kit, options Options) (*DB, error) {
+	d, err := connect(text, kit, options)
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +77,13 @@ func Open(ctx context.Context, dsn string, kit Kit, options Options) (*DB, error
 }
 
 // connect is Open without a look at the schema, and connects to nothing yet.
-func connect(dsn string, kit Kit, options Options) (*DB, error) {
-	engine, err := parse(dsn, kit.Name)
+func connect(text string, kit Kit, options Options) (*DB, error) {
+	engine, err := parse(text, kit.Name)
 	if err != nil {
 		return nil, err
 	}
 	options = options.withDefaults()
-	d := &DB{engine: engine, kit: kit}
+	d := &DB{engine: engine, kit: kit, conns: options.MaxConns}
 	if err := load(engine, ownFiles, d.sql.named(), strings.NewReplacer("VERSIONS", kit.Versions)); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/store"
 )
 
@@ -53,6 +54,7 @@ func (d *DB) retry(ctx context.Context, try func() error) error {
 	}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := try()
+		d.turn(err)
 		if err != nil && !errors.Is(err, ErrAgain) && !d.engine.again(err) {
 			err = backoff.Permanent(err)
 		}
@@ -72,6 +74,14 @@ func (d *DB) retry(ctx context.Context, try func() error) error {
 		return store.Unavailable(err) // it ended between two tries
 	}
 	return err
+}
+
+// turn gives up the connections that wait for use where one has led to a server that does not write.
+func (d *DB) turn(err error) {
+	if dsn.Elsewhere(err) && d.turnover.Due() {
+		d.db.SetMaxIdleConns(0)
+		d.db.SetMaxIdleConns(d.conns)
+	}
 }
 
 func (d *DB) once(ctx context.Context, options sql.TxOptions, work func(*Tx) error) error {

@@ -36,7 +36,7 @@ func StateInDoubt(code string) bool {
 	return statesInDoubt[code] || statesInDoubt[code[:min(2, len(code))]]
 }
 
-// NumberInDoubt reports the same of the number of an error of MariaDB or MySQL. Numbers that are not a server's are from what lies between
+// NumberInDoubt reports the same of the number of an error of MariaDB or MySQL, 0 for one that is not the server's. Other numbers that are not a server's are from what lies between
 // here and there, such as ProxySQL and MaxScale: they hand on what their own client says when it has lost the server (2013, 2006, 2003), and
 // have some of their own.
 func NumberInDoubt(n uint16) bool {

@@ -32,33 +32,36 @@ const (
 	noTable        = 1146
 	outOfRange     = 1690 // of a number: within.sql, begin.sql
 	dataTooLong    = 1406
+	packetTooLarge = 1153
+
+	unknownStatement = 1243 // one that was prepared on another server
 )
 
 // advice says what to do about a number.
 var advice = map[uint16]string{
-	1021:        "the server's disk is full: make room",
-	1040:        "the server has no connection left: raise max_connections, or lower the pool",
-	1044:        "give the user its rights: reprise migrate print",
-	1045:        "check user, password, from which host the user may connect, and whether the server wants TLS (tls=true in the DSN)",
-	1049:        "create the database, or name another one",
-	1114:        "the server's disk is full, or the tablespace: make room",
-	1130:        "the server lets nobody in from this host: create the user for it",
-	1142:        "give the user its rights: reprise migrate print",
-	1143:        "give the user its rights: reprise migrate print",
-	noTable:     "a table is missing: reprise migrate status says which",
-	1153:        "the answer is larger than the server takes: raise max_allowed_packet",
-	1203:        "the user has no connection left: raise max_user_connections, or lower the pool",
-	1206:        "the server is out of memory for locks: raise innodb_buffer_pool_size",
-	1226:        "the user has used up what it may: raise its limits",
-	1290:        "this server is read-only: name the primary",
-	1665:        "the server writes its binary log as statements: set binlog_format to ROW or MIXED",
-	1698:        "check user, password and how the user is authenticated",
-	1792:        "the server's transactions are read-only: name the primary",
-	1836:        "this server is read-only: name the primary",
-	3159:        "the server wants TLS: add tls=true to the DSN",
-	deadlock:    "transactions wait for each other: try again",
-	lockTimeout: "another transaction holds this key: end it, or try again",
-	lockNoWait:  "another transaction holds this key: end it, or try again",
+	1021:           "the server's disk is full: make room",
+	1040:           "the server has no connection left: raise max_connections, or lower the pool",
+	1044:           "give the user its rights: reprise migrate print",
+	1045:           "check user, password, from which host the user may connect, and whether the server wants TLS (tls=true in the DSN)",
+	1049:           "create the database, or name another one",
+	1114:           "the server's disk is full, or the tablespace: make room",
+	1130:           "the server lets nobody in from this host: create the user for it",
+	1142:           "give the user its rights: reprise migrate print",
+	1143:           "give the user its rights: reprise migrate print",
+	noTable:        "a table is missing: reprise migrate status says which",
+	packetTooLarge: "the answer is larger than the server takes: raise max_allowed_packet",
+	1203:           "the user has no connection left: raise max_user_connections, or lower the pool",
+	1206:           "the server is out of memory for locks: raise innodb_buffer_pool_size",
+	1226:           "the user has used up what it may: raise its limits",
+	1290:           "this server is read-only: name the primary",
+	1665:           "the server writes its binary log as statements: set binlog_format to ROW or MIXED",
+	1698:           "check user, password and how the user is authenticated",
+	1792:           "the server's transactions are read-only: name the primary",
+	1836:           "this server is read-only: name the primary",
+	3159:           "the server wants TLS: add tls=true to the DSN",
+	deadlock:       "transactions wait for each other: try again",
+	lockTimeout:    "another transaction holds this key: end it, or try again",
+	lockNoWait:     "another transaction holds this key: end it, or try again",
 }
 
 // number returns the number that the server gave an error; 0 if it gave none.

@@ -46,7 +46,7 @@ func (s *Store) peek(ctx context.Context, digest machine.Digest) (*machine.Recor
 func (s *Store) lookUp(ctx context.Context, jobs []*gather.Job[look]) {
 	look := func(c *conn) error { return s.lookUpOn(ctx, c, jobs) }
 	err := s.on(ctx, look)
-	if err != nil && (number(err) == 0 || dsn.NumberInDoubt(number(err))) && ctx.Err() == nil {
+	if err != nil && dsn.NumberInDoubt(number(err)) && ctx.Err() == nil {
 		err = s.on(ctx, look)
 	}
 	for _, j := range jobs {

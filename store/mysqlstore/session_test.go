@@ -1,10 +1,12 @@
 package mysqlstore
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/reprise-dev/reprise/internal/faultnet"
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
@@ -56,5 +58,50 @@ func TestWhateverIsSetForTheServer(t *testing.T) {
 	}
 	if status, err := Status(t.Context(), empty); err != nil || status.Pending() {
 		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+// Because a connection that was made before a failover leads to a server that reads only for as long as it lives: it is given up, and the
+// next one finds the server that writes.
+func TestAConnectionToAServerThatReadsOnly(t *testing.T) {
+	t.Parallel()
+	s := newDatabase(t).open(Options{MaxConns: 4})
+	want(t, s, machine.NotFound, machine.Inspect{Scope: newBegin().Scope})
+	if err := s.on(t.Context(), func(c *conn) error { _, err := c.exec(t.Context(), "SET SESSION TRANSACTION READ ONLY"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), newBegin()); !errors.Is(err, store.ErrUnavailable) || number(err) != 1792 {
+		t.Errorf("a server that reads only: %v", err)
+	}
+	want(t, s, machine.Acquired, newBegin())
+}
+
+// Because a server that has taken the place of another behind an address does not know what was prepared there: the connection is given up,
+// and with it the statements.
+func TestAStatementThatTheServerHasLost(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	proxy := faultnet.New(t, servicetest.MariaDB(t).Addr(), faultnet.MySQL())
+	s, err := open(t.Context(), proxy.Through(d.dsn), Options{MaxConns: 4}, movable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	want(t, s, machine.Acquired, newBegin()) // prepares it
+	forgotten := map[int]bool{}
+	proxy.SetPlan(func(r faultnet.Request) faultnet.Fault {
+		const command, execute = 4, 0x17
+		if r.Bytes[command] == execute && (len(forgotten) == 0 || forgotten[r.Conn]) {
+			forgotten[r.Conn] = true
+			copy(r.Bytes[command+1:], "lost") // the statement's number
+		}
+		return faultnet.Fault{}
+	})
+	if _, err := s.Apply(t.Context(), newBegin()); err != nil && !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a statement that is lost: %v", err)
+	}
+	want(t, s, machine.Acquired, newBegin())
+	if len(forgotten) != 1 {
+		t.Error("no statement was lost")
 	}
 }

@@ -18,7 +18,10 @@ import (
 )
 
 // connector makes connections as the store uses them.
-type connector struct{ driver.Connector }
+type connector struct {
+	driver.Connector
+	turnover *dsn.Turnover
+}
 
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -26,7 +29,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: made, statements: map[string]driver.Stmt{}}, nil
+	return &conn{Conn: made, statements: map[string]driver.Stmt{}, turnover: c.turnover}, nil
 }
 
 // conn is a connection as the driver has it, with its prepared statements. The ways of database/sql from any
@@ -35,7 +38,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 type conn struct {
 	driver.Conn
 	statements map[string]driver.Stmt
-	broken     bool // what is left behind in the session is not known
+	turnover   *dsn.Turnover
+	broken     bool // what is left behind in the session is not known, or it leads to a server that is of no use
 }
 
 // ResetSession implements driver.SessionResetter: it is called before a connection of the pool is used.
@@ -61,6 +65,7 @@ var errDriver = errors.New("the driver cannot do that")
 func (c *conn) exec(ctx context.Context, statement string, arguments ...driver.Value) (mysql.Result, error) {
 	result, err := c.execAny(ctx, statement, arguments)
 	if err != nil {
+		c.judge(err)
 		return nil, err
 	}
 	all, ok := result.(mysql.Result)
@@ -90,6 +95,7 @@ func (c *conn) execAny(ctx context.Context, statement string, arguments []driver
 // query runs statements as exec does, and calls row with each row of their results, which is good until row
 // returns. set counts the results that have columns.
 func (c *conn) query(ctx context.Context, statement string, arguments []driver.Value, row func(set int, columns []driver.Value) error) (err error) {
+	defer func() { c.judge(err) }()
 	results, err := c.queryAny(ctx, statement, arguments)
 	if err != nil {
 		return err
@@ -154,6 +160,16 @@ func (c *conn) prepare(ctx context.Context, statement string) (driver.Stmt, erro
 	}
 	c.statements[statement] = prepared
 	return prepared, nil
+}
+
+// judge looks whether an error is a reason not to use the connection again: the server has ended it, or has been lost behind a proxy, and with it
+// the settings of the session; it does not know the connection's statements any more; or it does not write.
+func (c *conn) judge(err error) {
+	switch n := number(err); {
+	case n == 0: // the driver knows for itself
+	case dsn.NumberInDoubt(n), n == unknownStatement, dsn.Elsewhere(err) && c.turnover.Due():
+		c.broken = true
+	}
 }
 
 func named(arguments []driver.Value) []driver.NamedValue {
@@ -263,7 +279,7 @@ func newPool(d DSN, session string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(connector{inner}), nil
+	return sql.OpenDB(connector{inner, &dsn.Turnover{}}), nil
 }
 
 // readOne reads the number in the one row that a statement returns; NULL and no row leave it as it is.

@@ -248,6 +248,21 @@ func TestAServerThatIsReadOnly(t *testing.T) {
 	}
 }
 
+// Because a connection that was made before a failover leads to a server that reads only for as long as it lives: it is given up, and the
+// next one finds the server that writes.
+func TestAConnectionToAServerThatReadsOnly(t *testing.T) {
+	t.Parallel()
+	s := newDatabase(t).open(Options{MaxConns: 4})
+	want(t, s, machine.NotFound, machine.Inspect{Scope: newBegin().Scope})
+	if _, err := s.pool.Exec(t.Context(), "SET default_transaction_read_only = on"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), newBegin()); !errors.Is(err, store.ErrUnavailable) || sqlState(err) != "25006" {
+		t.Errorf("a server that reads only: %v", err)
+	}
+	want(t, s, machine.Acquired, newBegin())
+}
+
 // A server without a connection left: unavailable, and what to do.
 func TestAServerWithoutConnectionsLeft(t *testing.T) {
 	t.Parallel()

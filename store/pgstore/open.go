@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/reprise-dev/reprise/internal/dsn"
 	"github.com/reprise-dev/reprise/store"
 	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/internal/gather"
@@ -135,6 +137,10 @@ func (s *Store) configure(config *pgxpool.Config) {
 	config.MinConns = min(config.MinConns, config.MaxConns)
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "reprise"
+	}
+	keep, turnover := config.ConnConfig.OnPgError, &dsn.Turnover{}
+	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		return keep(conn, err) && !(dsn.Elsewhere(err) && turnover.Due())
 	}
 	if s.address.bouncer {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe

@@ -284,7 +284,7 @@ func (s *Store) obstacles(ctx context.Context, ws []*form.Write) (there map[mach
 			return err
 		}
 		s.saw(machine.Instant(now))
-		err := c.query(ctx, s.sql.dirty.with()+s.sql.present.with(digests(keys)), nil, func(_ int, columns []driver.Value) error {
+		err := s.dirtily(ctx, c, s.sql.present.with(digests(keys)), func(_ int, columns []driver.Value) error {
 			digest, err := readDigest(columns[0])
 			there[digest] = readBytes(columns[1])
 			return err

@@ -24,8 +24,7 @@ const askAgain = time.Second
 func (s *Store) underWay(ctx context.Context, digest machine.Digest) (reply machine.Reply, ok bool, err error) {
 	err = s.within(ctx, s.steps, func(c *conn) error {
 		var written, stands mark
-		statements := s.sql.dirty.with() + s.sql.underWay.with(digest) + s.sql.stands.with(digest)
-		err := c.query(ctx, statements, nil, func(set int, columns []driver.Value) error {
+		err := s.dirtily(ctx, c, s.sql.underWay.with(digest)+s.sql.stands.with(digest), func(set int, columns []driver.Value) error {
 			if set == 1 {
 				stands = readMark(columns)
 				return nil
@@ -39,6 +38,15 @@ func (s *Store) underWay(ctx context.Context, digest machine.Digest) (reply mach
 		return err
 	})
 	return reply, ok, unsent(ctx, err)
+}
+
+// dirtily runs statements of which the first sees what is not committed. If that fails, the next one on the connection might be the first.
+func (s *Store) dirtily(ctx context.Context, c *conn, statements string, row func(set int, columns []driver.Value) error) error {
+	err := c.query(ctx, s.sql.dirty.with()+statements, nil, row)
+	if err != nil {
+		s.letGo(ctx, c)
+	}
+	return err
 }
 
 // mark is what tells the row of an effect.

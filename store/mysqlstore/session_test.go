@@ -10,6 +10,7 @@ import (
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
+	"github.com/reprise-dev/reprise/store/internal/form"
 	"github.com/reprise-dev/reprise/store/storetest"
 )
 
@@ -103,5 +104,48 @@ func TestAStatementThatTheServerHasLost(t *testing.T) {
 	want(t, s, machine.Acquired, newBegin())
 	if len(forgotten) != 1 {
 		t.Error("no statement was lost")
+	}
+}
+
+// Because what is not committed may never be: a look at it that fails leaves nobody behind who sees it.
+func TestALookAtWhatIsNotCommittedThatFails(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	for name, look := range map[string]func(s *Store, digest machine.Digest) error{
+		"under way": func(s *Store, digest machine.Digest) error {
+			_, _, err := s.underWay(t.Context(), digest)
+			return err
+		},
+		"obstacles": func(s *Store, digest machine.Digest) error {
+			_, _, err := s.obstacles(t.Context(), []*form.Write{{Digest: digest}})
+			return err
+		},
+	} {
+		s, begin := d.open(Options{MaxConns: 4}), newBegin()
+		if err := s.on(t.Context(), func(c *conn) error { _, err := c.exec(t.Context(), "SET SESSION lock_wait_timeout = 0"); return err }); err != nil {
+			t.Fatal(err)
+		}
+		other, err := d.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec := func(statement string) {
+			if _, err := other.ExecContext(t.Context(), statement); err != nil {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+		exec("LOCK TABLES reprise_record WRITE, test_clock READ")
+		if err := look(s, begin.Scope.Digest); number(err) != lockTimeout {
+			t.Errorf("%s: with the table locked: %v", name, err)
+		}
+		exec("UNLOCK TABLES")
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+		tx := d.hold(begin.Scope.Digest)
+		want(t, s, machine.NotFound, machine.Inspect{Scope: begin.Scope})
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
 	}
 }

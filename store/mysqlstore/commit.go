@@ -34,14 +34,20 @@ func (s *Store) commit(ctx context.Context, jobs []*gather.Job[form.Write]) {
 	}
 }
 
-// commitAll writes what nothing stands in the way of, and notes with which errors the rest has failed.
+// commitAll writes what nothing stands in the way of, and notes with which errors the rest has failed. What is too much for one message is
+// written in two parts.
 func (s *Store) commitAll(ctx context.Context, ws []*form.Write, failed map[*form.Write]error) {
-	err := s.on(ctx, func(c *conn) error { return s.writeAll(ctx, c, ws) })
+	err := s.on(ctx, func(c *conn) error { return s.writeSome(ctx, c, ws) })
+	if half := len(ws) / 2; half > 0 && tooLarge(err) {
+		s.commitAll(ctx, ws[:half], failed)
+		s.commitAll(ctx, ws[half:], failed)
+		return
+	}
 	if err != nil && own(err) || errors.Is(err, errBounds) {
 		some := s.unobstructed(ctx, ws)
 		if len(some) > 0 && len(some) < len(ws) {
 			ws = some
-			err = s.on(ctx, func(c *conn) error { return s.writeAll(ctx, c, ws) })
+			err = s.on(ctx, func(c *conn) error { return s.writeSome(ctx, c, ws) })
 		}
 	}
 	if err == nil {
@@ -83,6 +89,14 @@ func (s *Store) writeOne(ctx context.Context, c *conn, w *form.Write) error {
 		w.Written, w.At = result.AllRowsAffected()[0] == 1, insertID(result, 0)-w.Remember
 	}
 	return err
+}
+
+// writeSome writes records in one transaction.
+func (s *Store) writeSome(ctx context.Context, c *conn, ws []*form.Write) error {
+	if len(ws) == 1 {
+		return s.writeOne(ctx, c, ws[0])
+	}
+	return s.writeAll(ctx, c, ws)
 }
 
 // makeOne writes a new record.

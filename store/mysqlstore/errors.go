@@ -118,7 +118,7 @@ func sent(err error) error {
 // certain reports whether a transaction that ended with an error was certainly not committed.
 func certain(err error) bool {
 	// The driver says that a connection is bad only where it has written nothing to it.
-	if errors.Is(err, errNotSent) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrPktTooLarge) ||
+	if errors.Is(err, errNotSent) || errors.Is(err, driver.ErrBadConn) || tooLarge(err) ||
 		errors.Is(err, errMoved) || errors.Is(err, store.ErrUnavailable) {
 		return true
 	}
@@ -140,4 +140,9 @@ func held(err error) bool {
 func own(err error) bool {
 	n := number(err)
 	return held(err) || n == duplicateKey || n == dataTooLong
+}
+
+// tooLarge reports whether an error says that a message was more than the server takes.
+func tooLarge(err error) bool {
+	return errors.Is(err, mysql.ErrPktTooLarge) || number(err) == packetTooLarge
 }

@@ -340,3 +340,35 @@ func TestWhoIsGoneHoldsNoKey(t *testing.T) {
 		t.Errorf("somebody else: %v, %v", reply.Outcome, err)
 	}
 }
+
+// Because answers that the server takes one by one may be too much for one message: then they are left to their callers.
+func TestAGroupThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	server := servicetest.NewMariaDB(t, servicetest.MariaDBOptions{Unsafe: true, Settings: map[string]string{"max-allowed-packet": "256K"}})
+	s := prepare(t, server.Database(t)).open(Options{})
+	answer := bytes.Repeat([]byte{1}, largeAnswer-1000)
+	var jobs []*gather.Job[form.Write]
+	var done []machine.Complete
+	for range 20 {
+		begin := newBegin()
+		want(t, s, machine.Acquired, begin)
+		done = append(done, completion(begin, answer))
+		jobs = append(jobs, &gather.Job[form.Write]{Work: form.NewAnswer(s.memory.Get(begin.Scope.Digest), completion(begin, answer))})
+	}
+	s.commit(t.Context(), jobs)
+	for i, j := range jobs {
+		if j.Err != nil || j.Work.Doubt != nil {
+			t.Errorf("%v, in doubt: %v", j.Err, j.Work.Doubt)
+		}
+		want(t, s, map[bool]machine.Outcome{false: machine.CompletedNow, true: machine.AlreadyCompleted}[j.Work.Written], done[i])
+	}
+	records := make([]*machine.Record, len(done))
+	for i, c := range done {
+		records[i] = want(t, s, machine.Found, machine.Inspect{Scope: c.Scope}).Record
+	}
+	other := prepare(t, server.Database(t)).open(Options{})
+	outcomes, err := other.Import(t.Context(), records)
+	if err != nil || len(outcomes) != len(records) {
+		t.Errorf("imported %d of %d: %v", len(outcomes), len(records), err)
+	}
+}

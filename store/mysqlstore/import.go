@@ -59,7 +59,7 @@ func (s *Store) importSome(ctx context.Context, records []*machine.Record) ([]st
 			return nil
 		}
 		err := s.insertAll(ctx, c, records, due)
-		if err == nil || !own(err) {
+		if err == nil || !own(err) && !tooLarge(err) {
 			return sent(err)
 		}
 		for _, i := range due {

@@ -104,3 +104,28 @@ func TestALostCommitOfAnEffect(t *testing.T) {
 		t.Errorf("again: %+v, %v", effect, err)
 	}
 }
+
+// Because a network that says nothing would keep the caller for ever, whose context has ended: what an action has left is looked for, but not
+// for long.
+func TestAJoinedActionWhoseNetworkIsGone(t *testing.T) {
+	t.Parallel()
+	proxy := faultnet.New(t, servicetest.MariaDB(t).Addr(), faultnet.MySQL())
+	d := newDatabase(t)
+	s := &shop{d, d.newPool(proxy.Through(d.dsn))}
+	tx, err := s.pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	begin, gone := newBegin(), errors.New("the caller has gone")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = effects.Join(ctx, tx, invocation(begin), func(context.Context) (machine.Response, error) {
+		proxy.SetPlan(faultnet.From(1, faultnet.RequestLost().Hanging()))
+		cancel()
+		return machine.Response{}, gone
+	})
+	if !errors.Is(err, gone) {
+		t.Errorf("%v", err)
+	}
+	proxy.CutAll()
+}

@@ -61,7 +61,9 @@ func (e Effects) Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocat
 // fail leaves the key as it was after an error, which is told as it would be otherwise. If the action has ended the transaction, what it
 // did may be committed: then the claim, should it be as well, stays.
 func (c *claim) fail(ctx context.Context, err error, otherwise func(error) error) error {
-	if errors.Is(err, errEnded) || errors.Is(err, sql.ErrTxDone) || c.ended(context.WithoutCancel(ctx), err) {
+	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer cancel()
+	if errors.Is(err, errEnded) || errors.Is(err, sql.ErrTxDone) || c.ended(looking, err) {
 		return store.Indeterminate(errors.Join(errEnded, err))
 	}
 	return otherwise(errors.Join(err, c.withdraw(ctx, -1)))

@@ -229,8 +229,10 @@ func (j *joining) end(ctx context.Context, candidate int, end ending) (machine.I
 // ended returns what an error after the action is told as: if the action has ended the transaction, what it did may be committed, and
 // whoever reads that it was not would run it again.
 func (j *joining) ended(ctx context.Context, err, otherwise error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	defer cancel()
 	same := true
-	asked := j.tx.queryRow(context.WithoutCancel(ctx), sameTransactionSQL, []any{j.began}, &same)
+	asked := j.tx.queryRow(ctx, sameTransactionSQL, []any{j.began}, &same)
 	if same && !errors.Is(asked, pgx.ErrTxClosed) && !errors.Is(asked, sql.ErrTxDone) {
 		return otherwise
 	}

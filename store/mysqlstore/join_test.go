@@ -239,6 +239,7 @@ func TestJoiningInAStrangeSession(t *testing.T) {
 	s := newShop(t)
 	guard := s.open(Options{MaxConns: 4})
 	for i, setting := range []string{
+		"unique_checks = 0, foreign_key_checks = 0", "sql_safe_updates = 1, sql_select_limit = 1, max_error_count = 0",
 		"time_zone = '+05:30'", "sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'", "sql_mode = ''", "NAMES utf8mb4 COLLATE utf8mb4_general_ci", "innodb_lock_wait_timeout = 50",
 	} {
 		key := newBegin()
@@ -255,6 +256,8 @@ func TestJoiningInAStrangeSession(t *testing.T) {
 		}
 		answer := []byte(fmt.Sprintf("%d \x00\x27\\", i))
 		effect, err := effects.Join(t.Context(), tx, invocation(key), func(context.Context) (machine.Response, error) {
+			want(t, guard, machine.Acquired, newBegin()) // another key is not held
+			want(t, guard, machine.InProgress, anotherCaller(key))
 			return machine.NewResponse("http/1", answer), nil
 		})
 		if err != nil {

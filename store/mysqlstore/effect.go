@@ -47,7 +47,7 @@ func (e Effects) Do(ctx context.Context, db *sql.DB, invocation *store.Invocatio
 	t := &effect{effectStatements: s, db: db, invocation: invocation}
 	for wait, until := gather.NewBackoff(), time.Now().Add(e.Wait); ; {
 		result, err := t.run(ctx, action)
-		if !errors.Is(err, errBusy) {
+		if !t.busy {
 			return result, err
 		}
 		if !time.Now().Before(until) || !wait.Sleep(ctx) {
@@ -61,6 +61,7 @@ type effect struct {
 	effectStatements
 	db         *sql.DB
 	invocation *store.Invocation
+	busy       bool // another transaction has the key. An error does not tell: an action may return one of its own
 }
 
 func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx *sql.Tx) (machine.Response, error)) (store.Effect, error) {
@@ -79,10 +80,9 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx *s
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	c := &claim{effectStatements: e.effectStatements, tx: tx, invocation: e.invocation, own: true}
-	if err := c.begin(ctx); err != nil {
-		if held(err) {
-			return store.Effect{}, errBusy
-		}
+	err = c.begin(ctx)
+	e.busy = held(err)
+	if err != nil {
 		return store.Effect{}, unsent(ctx, err)
 	}
 	if !c.granted {

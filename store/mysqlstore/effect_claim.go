@@ -57,6 +57,7 @@ type claim struct {
 	begun     *machine.Record
 	reply     machine.Reply
 	granted   bool
+	lost      bool // what was written as the claim was not there at the end
 }
 
 // heldKey is a candidate whose row is locked.
@@ -219,6 +220,7 @@ func (c *claim) end(ctx context.Context, response machine.Response) (at machine.
 		return 0, err
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		c.lost = true
 		return 0, errors.Join(errEnded, err)
 	}
 	if c.own {

@@ -18,15 +18,17 @@ var errEnded = errors.New("the action ended the transaction that its answer was 
 const lookTime = 5 * time.Second
 
 // ended reports whether the action has ended the transaction, or the server has and the action went on: then the claim is not there. An
-// action that returns the error with which the server has rolled back, and has sent nothing after it, has done what it should.
-func (c *claim) ended(ctx context.Context, cause error) bool {
+// action that returns the error with which the server has rolled back, and has sent nothing after it, has done what it should. Otherwise
+// the transaction is asked, and not the error: that may be one of another transaction. One that was ended by its handle cannot be asked,
+// which is the error then.
+func (c *claim) ended(ctx context.Context, cause error) (bool, error) {
 	var level, message string
 	var code uint16
 	if held(cause) && c.tx.QueryRowContext(ctx, "SHOW WARNINGS").Scan(&level, &code, &message) == nil && code == number(cause) {
-		return false
+		return false, nil
 	}
 	there, err := c.there(ctx, c.tx.QueryRowContext, c.ownClaim)
-	return err == nil && !there
+	return c.lost || err == nil && !there, err
 }
 
 // there asks whether the claim is.
@@ -41,7 +43,7 @@ func (c *claim) there(ctx context.Context, query func(ctx context.Context, query
 func (e *effect) failed(ctx context.Context, conn *sql.Conn, c *claim, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 	defer cancel()
-	if errors.Is(cause, errEnded) || c.ended(ctx, cause) {
+	if ended, _ := c.ended(ctx, cause); ended {
 		_ = c.tx.Rollback()
 		return e.orphaned(ctx, conn, cause)
 	}

@@ -82,11 +82,14 @@ func TestAnActionThatEndsTheTransactionThatItJoined(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *shop, begin func() *sql.Tx) {
 		for given, newKey := range keysToTry(t, s) {
-			for _, end := range []string{"COMMIT", "ROLLBACK"} {
+			for _, end := range []string{"COMMIT", "ROLLBACK", "commit by its own hand"} {
 				for _, answer := range []error{nil, errPaper} {
 					tx, key := begin(), newKey()
 					effect, err := effects.Join(t.Context(), tx, invocation(key), func(ctx context.Context) (machine.Response, error) {
 						response, err := placeOrder(ctx, tx, key.Scope.Digest)
+						if end == "commit by its own hand" {
+							return response, errors.Join(err, tx.Commit(), answer)
+						}
 						_, ended := tx.ExecContext(ctx, end)
 						return response, errors.Join(err, ended, answer)
 					})
@@ -94,7 +97,7 @@ func TestAnActionThatEndsTheTransactionThatItJoined(t *testing.T) {
 						t.Errorf("%s, %s, %v: %+v, %v", given, end, answer, effect, err)
 					}
 					_ = tx.Commit()
-					if end == "COMMIT" {
+					if end != "ROLLBACK" {
 						s.notAgain(key, given, end, answer)
 					}
 				}

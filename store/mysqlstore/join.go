@@ -63,7 +63,7 @@ func (e Effects) Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocat
 func (c *claim) fail(ctx context.Context, err error, otherwise func(error) error) error {
 	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 	defer cancel()
-	if errors.Is(err, errEnded) || errors.Is(err, sql.ErrTxDone) || c.ended(looking, err) {
+	if ended, asked := c.ended(looking, err); ended || errors.Is(asked, sql.ErrTxDone) {
 		return store.Indeterminate(errors.Join(errEnded, err))
 	}
 	return otherwise(errors.Join(err, c.withdraw(ctx, -1)))

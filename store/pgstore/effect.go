@@ -48,7 +48,7 @@ func (e Effects) Do(ctx context.Context, pool *pgxpool.Pool, invocation *store.I
 	t := &effect{effectStatements: s, pool: pool, invocation: invocation}
 	for wait, until := gather.NewBackoff(), time.Now().Add(e.Wait); ; {
 		result, err := t.run(ctx, action)
-		if !errors.Is(err, errBusy) {
+		if !t.busy {
 			return result, err
 		}
 		if !time.Now().Before(until) || !wait.Sleep(ctx) {
@@ -62,6 +62,7 @@ type effect struct {
 	effectStatements
 	pool       *pgxpool.Pool
 	invocation *store.Invocation
+	busy       bool // another transaction has the key. An error does not tell: an action may return one of its own
 }
 
 func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx pgx.Tx) (machine.Response, error)) (store.Effect, error) {
@@ -75,6 +76,7 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx pg
 	// Should the transaction still be open then, the connection is given up, and it is rolled back.
 	defer conn.Release()
 	all, err := e.begin(ctx, conn.Conn())
+	e.busy = errors.Is(err, errBusy)
 	if err != nil {
 		letGo(ctx, conn.Conn())
 		return store.Effect{}, unsent(ctx, err)

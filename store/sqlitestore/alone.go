@@ -11,7 +11,8 @@ const quickCommit = 20 * time.Millisecond
 // to the writer's goroutine and back wakes two sleeping threads, which costs a third of what a commit does.
 //
 // A caller cannot leave a commit that it runs itself when its context ends. So this is for times when
-// commits are quick, and nothing is waited for: where the file is locked, the command goes the usual way.
+// commits are quick, and nothing is waited for: where the file is locked, the command goes the usual way. Nor does
+// it tidy the log up, which may take long and has nothing to do with the command: that is left to the writer.
 func (w *writer) alone(r *request) (done bool) {
 	if w.detached || !w.mu.TryLock() {
 		return false
@@ -26,6 +27,12 @@ func (w *writer) alone(r *request) (done bool) {
 		w.undo(err)
 	} else {
 		w.commit()
+	}
+	if w.untidied() {
+		select {
+		case w.untidy <- struct{}{}:
+		default: // it knows
+		}
 	}
 	return true
 }

@@ -8,8 +8,9 @@ import (
 
 // SQLite copies the log back into the file every few thousand pages by itself, and starts the log anew
 // when nobody reads from it at that moment. Where somebody always does, the log would grow without end;
-// so once in a while the writer looks, and if need be holds the lock until the last reader has moved on.
-// New readers do not need the log by then, and reads are short.
+// so once in a while the writer's goroutine looks, between groups, and if need be holds the lock until the last
+// reader has moved on. New readers do not need the log by then, and reads are short. No request is answered later
+// for it but those that come meanwhile.
 const (
 	logLimit       = 16_384 // pages: 64 MiB
 	logLookEvery   = time.Second
@@ -21,7 +22,7 @@ const (
 // tidyLog looks at the log if it has not been looked at lately. What cannot be done now is tried again
 // then: nothing depends on it but the size of a file.
 func (w *writer) tidyLog() {
-	if w.tx == nil || time.Since(w.tidied) < logLookEvery {
+	if !w.untidied() {
 		return
 	}
 	w.tidied = time.Now()
@@ -29,6 +30,9 @@ func (w *writer) tidyLog() {
 		w.tx.conn.truncateLog()
 	}
 }
+
+// untidied reports whether it is time to look at the log.
+func (w *writer) untidied() bool { return w.tx != nil && time.Since(w.tidied) >= logLookEvery }
 
 // logPages returns how many pages are in the log, 0 if that cannot be told.
 func (c *conn) logPages() (pages int64) {

@@ -24,6 +24,7 @@ type disk struct {
 	dir string
 
 	mu    sync.Mutex
+	cuts  func()            // is called before a file is truncated; nil: nothing is
 	all   int32             // what every I/O that changes something fails with; 0: nothing
 	files map[string]*image // by name
 }
@@ -76,6 +77,23 @@ func (d *disk) fail(code int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = code
+}
+
+// onCut lets a function be called before each truncation of a file.
+func (d *disk) onCut(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cuts = f
+}
+
+// cut is called before a truncation.
+func (d *disk) cut() {
+	d.mu.Lock()
+	cuts := d.cuts
+	d.mu.Unlock()
+	if cuts != nil {
+		cuts()
+	}
 }
 
 // io does an I/O, or what the plan says instead, and returns a code of SQLite. refused is the one for what is

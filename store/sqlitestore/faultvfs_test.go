@@ -82,6 +82,7 @@ func writeFile(tls *libc.TLS, file, from uintptr, n int32, offset int64) int32 {
 
 func truncateFile(tls *libc.TLS, file uintptr, size int64) int32 {
 	f := fileOf(file)
+	f.disk.cut()
 	return f.disk.io(lib.SQLITE_IOERR_TRUNCATE, lib.SQLITE_IOERR_TRUNCATE, true, nil, func() int32 {
 		code := call[func(*libc.TLS, uintptr, int64) int32](f.own.FxTruncate)(tls, f.file, size)
 		if code == lib.SQLITE_OK {

@@ -140,49 +140,6 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// A log that a reader has kept from starting anew is truncated once the reader is gone.
-func TestLogIsTruncated(t *testing.T) {
-	t.Parallel()
-	s := newStore(t, Options{})
-	r, err := s.borrow(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, begin := range []string{"BEGIN", "SELECT count(*) FROM reprise_record"} {
-		if err := r.conn.exec(begin); err != nil {
-			t.Fatal(err)
-		}
-	}
-	fill(t, s, 100, 0)
-	if err := r.conn.exec("ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	s.giveBack(r)
-	pages := func() int64 {
-		r, err := s.borrow(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.giveBack(r)
-		return r.conn.logPages()
-	}
-	if n := pages(); n < 10 {
-		t.Fatalf("the log has %d pages", n)
-	}
-	err = s.do(t.Context(), func(*transaction, time.Time) error {
-		s.writer.logLimit, s.writer.tidied = 5, time.Time{}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The task's answer is given before the log is looked at; the next group comes after that.
-	want(t, s, machine.Acquired, newBegin())
-	if n := pages(); n > 5 {
-		t.Errorf("the log still has %d pages", n)
-	}
-}
-
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{})

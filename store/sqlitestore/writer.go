@@ -21,6 +21,7 @@ type writer struct {
 	busy     time.Duration
 	detached bool
 	queue    chan *request
+	untidy   chan struct{} // a signal that it is time to look at the log
 	stopped  chan struct{} // closed when everything that was taken is answered
 	failure  error         // of closing the connection; read after stopped
 
@@ -46,7 +47,7 @@ const politeGroups = 1000
 func startWriter(s *Store, options Options) (*writer, error) {
 	w := &writer{
 		store: s, limit: options.GroupLimit, busy: options.BusyTimeout, detached: options.Detached,
-		queue: make(chan *request, 2*options.GroupLimit), stopped: make(chan struct{}), logLimit: logLimit,
+		queue: make(chan *request, 2*options.GroupLimit), untidy: make(chan struct{}, 1), stopped: make(chan struct{}), logLimit: logLimit,
 	}
 	if err := w.reconnect(); err != nil {
 		return nil, err
@@ -82,10 +83,15 @@ func (w *writer) next() *request {
 		w.held = nil
 		return r
 	}
-	select {
-	case r := <-w.queue:
-		return r
-	case <-w.store.closing:
+	for open := true; open; {
+		select {
+		case r := <-w.queue:
+			return r
+		case <-w.untidy:
+			w.tidy()
+		case <-w.store.closing:
+			open = false
+		}
 	}
 	select {
 	case r := <-w.queue:
@@ -93,6 +99,13 @@ func (w *writer) next() *request {
 	default:
 		return nil
 	}
+}
+
+// tidy looks at the log after a group that a caller has run.
+func (w *writer) tidy() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tidyLog()
 }
 
 // serve runs a group that begins with first.
@@ -118,6 +131,7 @@ func (w *writer) serve(first *request) {
 		}
 	}
 	w.commit()
+	w.tidyLog()
 }
 
 // patience is until when the writer waits for the lock before those who wait for it are refused.
@@ -194,7 +208,6 @@ func (w *writer) commit() {
 	switch {
 	case err == nil:
 		w.answer(w.store.file.look())
-		w.tidyLog()
 		w.letOthersIn()
 	case certainlyNotCommitted(err):
 		w.undo(err)

@@ -144,6 +144,8 @@ func TestFingerprintsOfSeveralVersions(t *testing.T) {
 		{append([]Fingerprint{newer}, requestOf("request")...), Replay},
 		{append([]Fingerprint{newer}, requestOf("another")...), FingerprintMismatch},
 		{[]Fingerprint{newer}, ReplayIncompatible},
+		{append(requestOf("request"), newer), Replay},
+		{append(requestOf("another"), newer), FingerprintMismatch},
 	} {
 		c := testClaim("b")
 		c.Fingerprints = tc.fingerprints

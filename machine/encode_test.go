@@ -131,10 +131,13 @@ func TestUnknownForms(t *testing.T) {
 		changed[i] = b
 		return seal(changed)
 	}
+	// The version of the secret follows the operation's name, and has 32 bits.
+	huge := binary.AppendUvarint(append([]byte{}, body[:5+len(testScope.Operation)]...), 1<<32)
 	for name, tc := range map[string]struct {
 		stored []byte
 		says   string
 	}{
+		"secret version":  {seal(append(huge, body[6+len(testScope.Operation):]...)), "number too large"},
 		"newer form":      {with(0, formVersion+1), "stored form 2 is not known to this version, which reads form 1"},
 		"form zero":       {with(0, 0), "stored form 0"},
 		"absent":          {with(1, byte(Absent)), "no such state"},

@@ -14,6 +14,10 @@ func TestJudge(t *testing.T) {
 	claimed := run(t, testClaim("a"), Acquired)
 	executing, rerun := executingBy(t, "a", Quarantine), executingBy(t, "a", Rerun)
 	completed, retryable, abandoned := completedBy(t, "a"), failedBy(t, "a", true), failedBy(t, "a", false)
+	finite := func(r Record) *Record {
+		r.WindowEnd, r.RememberUntil = r.Claimed, r.Claimed
+		return &r
+	}
 	const step, ever = time.Microsecond, 200 * 365 * 24 * time.Hour
 	for _, tc := range []struct {
 		name   string
@@ -39,6 +43,9 @@ func TestJudge(t *testing.T) {
 		{"retryable", retryable, remember - step, Retryable, "upstream"},
 		{"retryable, forgotten", retryable, remember, Absent, ""},
 		{"abandoned, for ever", abandoned, ever, Abandoned, "upstream"},
+		// Where a time is in the record all the same, what is unfinished has none.
+		{"executing, with an end", finite(*rerun), ever, Executing, ""},
+		{"abandoned, with an end", finite(*abandoned), ever, Abandoned, "upstream"},
 	} {
 		state, reason := tc.record.Judge(InstantOf(noon.Add(tc.after)))
 		if state != tc.want || reason != tc.reason {

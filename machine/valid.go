@@ -72,6 +72,11 @@ func (r Response) invalid() string {
 	return ""
 }
 
+// empty reports whether nothing at all is said of a response. What is said without a codec would not be stored.
+func (r Response) empty() bool {
+	return r.IsZero() && len(r.Data) == 0 && r.Digest.IsZero() && !r.NotKept && r.Sealed == ""
+}
+
 func first(reasons ...string) string {
 	for _, r := range reasons {
 		if r != "" {
@@ -127,7 +132,7 @@ func (c Complete) Invalid() string {
 // Invalid implements [Command].
 func (c Fail) Invalid() string {
 	reason := first(c.Hold.invalid(), when(len(c.Reason) > MaxReason, "the reason is longer than 4096 bytes"))
-	if reason == "" && !c.Evidence.IsZero() {
+	if reason == "" && !c.Evidence.empty() {
 		reason = c.Evidence.invalid()
 	}
 	if reason == "" && c.NoEffect {

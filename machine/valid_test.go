@@ -45,6 +45,7 @@ func TestInvalidCommands(t *testing.T) {
 		"at most 64":          edit(complete, func(c *Complete) { c.Response.Codec = long[:MaxCodecName+1] }),
 		"NewResponse":         edit(complete, func(c *Complete) { c.Response.Digest = Digest{} }),
 		"remembered between":  edit(complete, func(c *Complete) { c.Remember = 0 }),
+		"between 1ms and":     edit(complete, func(c *Complete) { c.Window, c.Remember = 0, time.Millisecond-1 }),
 		"must be remembered":  edit(complete, func(c *Complete) { c.Remember = MaxRemember + 1 }),
 		"replay window (-1s)": edit(complete, func(c *Complete) { c.Window = -time.Second }),
 		"replay window (25h":  edit(complete, func(c *Complete) { c.Window = remember + time.Hour }),
@@ -52,6 +53,10 @@ func TestInvalidCommands(t *testing.T) {
 		"longer than 4096": Fail{Hold: hold, Reason: long[:MaxReason+1]},
 		"at most 64 bytes": Fail{Hold: hold, Evidence: Response{Codec: long}},
 		"finished record":  Fail{Hold: hold, NoEffect: true},
+		// Without a codec there is no response, and what is said of it would be lost where records are stored.
+		"response's codec":           Fail{Hold: hold, Evidence: Response{Data: []byte("seen")}},
+		"must be named":              Fail{Hold: hold, Evidence: Response{NotKept: true}},
+		"codec must be named, in at": Fail{Hold: hold, Evidence: Response{Digest: complete.Response.Digest}},
 
 		"settle names no revision": edit(settle, func(c *Settle) { c.Revision = 0 }),
 		"who decides":              edit(settle, func(c *Settle) { c.Who = "" }),

@@ -14,25 +14,27 @@ import (
 const (
 	logLimit       = 16_384 // pages: 64 MiB
 	logLookEvery   = time.Second
+	logRetryEvery  = 10 * time.Second // after somebody has read for longer than the patience
 	logPatience    = 500 * time.Millisecond
 	logSizeSQL     = "PRAGMA wal_checkpoint(NOOP)"
 	logTruncateSQL = "PRAGMA wal_checkpoint(TRUNCATE)"
 )
 
-// tidyLog looks at the log if it has not been looked at lately. What cannot be done now is tried again
-// then: nothing depends on it but the size of a file.
+// tidyLog looks at the log if it is time to. What cannot be done now is tried again later: nothing depends on it but the size
+// of a file, while all that is to be written waits for the try.
 func (w *writer) tidyLog() {
 	if !w.untidied() {
 		return
 	}
-	w.tidied = time.Now()
-	if w.tx.conn.logPages() > w.logLimit {
-		w.tx.conn.truncateLog()
+	pause := logLookEvery
+	if w.tx.conn.logPages() > w.logLimit && !w.tx.conn.truncateLog() {
+		pause = logRetryEvery
 	}
+	w.lookAt = time.Now().Add(pause)
 }
 
 // untidied reports whether it is time to look at the log.
-func (w *writer) untidied() bool { return w.tx != nil && time.Since(w.tidied) >= logLookEvery }
+func (w *writer) untidied() bool { return w.tx != nil && !time.Now().Before(w.lookAt) }
 
 // logPages returns how many pages are in the log, 0 if that cannot be told.
 func (c *conn) logPages() (pages int64) {
@@ -43,10 +45,16 @@ func (c *conn) logPages() (pages int64) {
 	return pages
 }
 
-func (c *conn) truncateLog() {
+// truncateLog reports whether the log was truncated, which who reads from it for long prevents.
+func (c *conn) truncateLog() (done bool) {
 	wait := func(d time.Duration) error { return c.exec(fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds())) }
 	if wait(logPatience) == nil {
-		_ = c.exec(logTruncateSQL)
+		_ = c.query(logTruncateSQL, 3, func(row []driver.Value) error {
+			busy, ok := row[0].(int64)
+			done = ok && busy == 0
+			return nil
+		})
 		_ = wait(0)
 	}
+	return done
 }

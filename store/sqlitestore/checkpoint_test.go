@@ -10,8 +10,9 @@ import (
 	"github.com/reprise-dev/reprise/machine"
 )
 
-// longLog makes a log that a reader has kept from starting anew, and that is to be looked at now.
-func longLog(t *testing.T, s *Store) {
+// longLog makes a log that a reader keeps from starting anew until the returned function is called, and that is to be
+// looked at now.
+func longLog(t *testing.T, s *Store) (moveOn func()) {
 	t.Helper()
 	r, err := s.borrow(t.Context())
 	if err != nil {
@@ -23,16 +24,18 @@ func longLog(t *testing.T, s *Store) {
 		}
 	}
 	fill(t, s, 100, 0)
-	if err := r.conn.exec("ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	s.giveBack(r)
 	if n := logPages(t, s); n < 10 {
 		t.Fatalf("the log has %d pages", n)
 	}
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
-	s.writer.logLimit, s.writer.tidied = 5, time.Time{}
+	s.writer.logLimit, s.writer.lookAt = 5, time.Time{}
+	return func() {
+		if err := r.conn.exec("ROLLBACK"); err != nil {
+			t.Error(err)
+		}
+		s.giveBack(r)
+	}
 }
 
 func logPages(t *testing.T, s *Store) int64 {
@@ -49,7 +52,7 @@ func logPages(t *testing.T, s *Store) int64 {
 func TestLogIsTruncated(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, Options{Detached: true})
-	longLog(t, s)
+	longLog(t, s)()
 	// The answer is given before the log is looked at; the next group comes after that.
 	want(t, s, machine.Acquired, newBegin())
 	want(t, s, machine.Acquired, newBegin())
@@ -58,12 +61,29 @@ func TestLogIsTruncated(t *testing.T) {
 	}
 }
 
+// What is to be written waits for a reader that does not move on, and not every second again.
+func TestALogThatIsReadFromIsLeft(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{Detached: true})
+	moveOn := longLog(t, s)
+	for range 2 { // the answer is given before the log is looked at
+		want(t, s, machine.Acquired, newBegin())
+	}
+	s.writer.mu.Lock()
+	next := time.Until(s.writer.lookAt)
+	s.writer.mu.Unlock()
+	if next <= logLookEvery || logPages(t, s) < 10 {
+		t.Errorf("a log of %d pages is looked at again after %v", logPages(t, s), next)
+	}
+	moveOn()
+}
+
 // Who commits by itself does not wait until the log is truncated, which may take as long as somebody reads from it.
 func TestALoneCallerDoesNotTidyTheLog(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, t.TempDir())
 	s := open(t, filepath.Join(d.dir, "reprise.db"), Options{})
-	longLog(t, s)
+	longLog(t, s)()
 	truncated := make(chan string, 1)
 	d.onCut(func() {
 		select {

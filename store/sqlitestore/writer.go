@@ -26,7 +26,7 @@ type writer struct {
 	failure  error         // of closing the connection; read after stopped
 
 	logLimit int64     // pages of the log at which it is truncated
-	tidied   time.Time // when the log was looked at
+	lookAt   time.Time // when the log is to be looked at next
 
 	held *request // the first of the next group
 

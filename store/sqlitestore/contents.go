@@ -15,13 +15,16 @@ import (
 // A path may lead to a store, to nothing, to what is left of a store, or to the database of another
 // program. Which one it is is found before anything is changed.
 
-// locate returns the absolute path of the database file, after looking at what is there. It does not
+// locate returns the absolute path of the database file itself, after looking at what is there. It does not
 // open the file: SQLite deletes the log beside an empty one.
 func locate(path string, mustExist bool) (string, error) {
 	if path == "" || path == ":memory:" {
 		return "", fmt.Errorf("%q is not the path of a file: name one, or use the memory store", path)
 	}
 	path, err := filepath.Abs(path)
+	if err == nil {
+		path, err = follow(path)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -45,6 +48,30 @@ func locate(path string, mustExist bool) (string, error) {
 		return "", fmt.Errorf("the directory of %s cannot be used: create it first, or choose another path: %w", path, err)
 	}
 	return path, nil
+}
+
+// maxLinks is how many links lead to a file at most, as with SQLite's.
+const maxLinks = 100
+
+// follow returns where a path leads that is a symbolic link, also if nothing is there yet. SQLite does so too, and keeps the
+// log beside the file, and not beside the link.
+func follow(path string) (string, error) {
+	at := path
+	for range maxLinks {
+		to, err := os.Readlink(at)
+		if err != nil {
+			return at, nil // it is none, or what is wrong with it is told by who opens it
+		}
+		if !filepath.IsAbs(to) {
+			directory, err := filepath.EvalSymlinks(filepath.Dir(at))
+			if err != nil {
+				return "", err
+			}
+			to = filepath.Join(directory, to)
+		}
+		at = to
+	}
+	return "", fmt.Errorf("%s is a link that leads to nothing but links: name a file", path)
 }
 
 // noStore is the error where there is no store, or not any more.

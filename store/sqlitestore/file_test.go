@@ -71,6 +71,55 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
+// A link is another name for its file: there the log is, and what is left of a store is looked for.
+func TestALinkToTheFile(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	link := func(to, name string) string {
+		name = filepath.Join(dir, name)
+		if err := os.Symlink(to, name); err != nil {
+			t.Skip("no links here:", err)
+		}
+		return name
+	}
+	beside, err := filepath.Rel(dir, filepath.Join(elsewhere, "beside.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"a link":              link(filepath.Join(elsewhere, "reprise.db"), "link.db"),
+		"a relative link":     link(beside, "relative.db"),
+		"a link to a link":    link(link(filepath.Join(elsewhere, "far.db"), "near.db"), "first.db"),
+		"a link in this one":  link("here.db", "there.db"),
+		"a link in directory": filepath.Join(link(elsewhere, "directory"), "plain.db"),
+	} {
+		s, err := Open(t.Context(), path, Options{})
+		if err != nil {
+			t.Errorf("%s, to nothing: %v", name, err)
+			continue
+		}
+		if !s.Created() {
+			t.Errorf("%s: the database is new, and is not called so", name)
+		}
+		begin := begun(t, s, 1)[0]
+		want(t, open(t, path, Options{MustExist: true}), machine.InProgress, anotherCaller(begin))
+		file, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, open(t, file, Options{MustExist: true}), machine.InProgress, anotherCaller(begin))
+		if err := errors.Join(os.Remove(file), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := Open(t.Context(), path, Options{}); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, to a log without its file: %v", name, err)
+		}
+	}
+	if _, err := Open(t.Context(), link("circle.db", "circle.db"), Options{}); err == nil || !strings.Contains(err.Error(), "name a file") {
+		t.Errorf("a link to itself: %v", err)
+	}
+}
+
 // A file that is deleted or replaced under a running process takes nothing more, and says what to do.
 // That is so for its log too.
 func TestReplacedFile(t *testing.T) {

@@ -120,6 +120,28 @@ func TestALinkToTheFile(t *testing.T) {
 	}
 }
 
+// Who opens the link after it was changed is in another file. So nobody goes on in the first one.
+func TestALinkThatIsChanged(t *testing.T) {
+	t.Parallel()
+	link := filepath.Join(t.TempDir(), "link.db")
+	point := func(to string) error { return os.Symlink(filepath.Join(t.TempDir(), to), link) }
+	if err := point("first.db"); err != nil {
+		t.Skip("no links here:", err)
+	}
+	s := open(t, link, Options{})
+	begin := begun(t, s, 1)[0]
+	if err := errors.Join(os.Remove(link), point("second.db")); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, link, Options{})
+	want(t, other, machine.Acquired, begin)
+	for _, command := range []machine.Command{completion(begin, nil), anotherCaller(begin)} {
+		if _, err := s.Apply(t.Context(), command); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "the link "+link) {
+			t.Errorf("%v in the first file: %v", command.Kind(), err)
+		}
+	}
+}
+
 // A file that is deleted or replaced under a running process takes nothing more, and says what to do.
 // That is so for its log too.
 func TestReplacedFile(t *testing.T) {

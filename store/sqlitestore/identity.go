@@ -15,7 +15,8 @@ import (
 // Once noticed it stays so: whoever opened another file under the name may have used up the log of this
 // one, and then the file alone, put back, lacks the latest commits.
 type identity struct {
-	path    string
+	name    string      // as the file was named, perhaps a link; it must lead to the file for as long as that is open
+	path    string      // of the file itself
 	opened  [2]fileMark // of the file and of its log
 	started time.Time
 	next    atomic.Int64 // when to look again, in nanoseconds since started
@@ -26,15 +27,15 @@ type identity struct {
 const lookEvery = time.Second
 
 // identify remembers a file that is open, so that its log is there too.
-func identify(path string) (*identity, error) {
-	f := &identity{path: path, started: time.Now()}
+func identify(name, path string) (*identity, error) {
+	f := &identity{name: name, path: path, started: time.Now()}
 	var err error
 	f.opened, err = f.marks()
 	return f, err
 }
 
 func (f *identity) marks() (found [2]fileMark, err error) {
-	if found[0], err = markOf(f.path); err == nil {
+	if found[0], err = markOf(f.name); err == nil {
 		found[1], err = markOf(f.path + "-wal")
 	}
 	return found, err
@@ -58,6 +59,14 @@ func (f *identity) look() error {
 		}
 		f.lost.Store(true)
 	}
-	return fmt.Errorf("%w: the database file %s, or %[2]s-wal beside it, was deleted or replaced while it was in use: stop every process that uses it, put both files back if they were moved, or choose a backup, and start again",
-		store.ErrLost, f.path)
+	return fmt.Errorf("%w: the database file %s, or %[2]s-wal beside it, was deleted or replaced while it was in use%s: stop every process that uses it, put both files back if they were moved, or choose a backup, and start again",
+		store.ErrLost, f.path, f.link())
+}
+
+// link says which link may have been changed, if there is one.
+func (f *identity) link() string {
+	if f.name == f.path {
+		return ""
+	}
+	return fmt.Sprintf(" (or the link %s leads elsewhere)", f.name)
 }

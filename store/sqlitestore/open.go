@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -82,7 +83,11 @@ type Store struct {
 // was, above all the database of another program.
 func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	options = options.withDefaults()
-	path, err := locate(path, options.MustExist)
+	name, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	path, err = locate(path, options.MustExist)
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +100,13 @@ func Open(ctx context.Context, path string, options Options) (*Store, error) {
 		readers: make(chan *reader, options.Readers), library: sync.OnceValues(library),
 	}
 	s.requests.New = func() any { return newRequest() }
-	if err := s.connect(options); err != nil {
+	if err := s.connect(name, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, explain(path, err)), s.closeReaders())
 	}
 	return s, nil
 }
 
-func (s *Store) connect(options Options) (err error) {
+func (s *Store) connect(name string, options Options) (err error) {
 	for range options.Readers {
 		r, err := openReader(s.path, options.BusyTimeout)
 		if err != nil {
@@ -110,7 +115,7 @@ func (s *Store) connect(options Options) (err error) {
 		s.readers <- r
 		s.opened++
 	}
-	if s.file, err = identify(s.path); err != nil {
+	if s.file, err = identify(name, s.path); err != nil {
 		return err
 	}
 	s.writer, err = startWriter(s, options)

@@ -66,3 +66,17 @@ func TestAStartedRecordWantsItsInvocation(t *testing.T) {
 		}
 	}
 }
+
+// A record is of the generation of its last claim: what a store has lost since is not believed.
+func TestARecordIsOfItsClaimsGeneration(t *testing.T) {
+	t.Parallel()
+	first, second := testClaim("a"), testClaim("b")
+	first.Generation, second.Generation, second.Seen = Generation{1}, Generation{2}, 2
+	record := run(t, Begin{first, Nonce(idOf("a"))}, Acquired, Fail{Hold: testHold("a", 1), NoEffect: true, Remember: remember}, Failed)
+	if record.Generation != first.Generation {
+		t.Errorf("claimed: %v", record.Generation)
+	}
+	if next, reply := Step(record, second, noon); reply.Outcome != TakenOver || next.Generation != second.Generation {
+		t.Errorf("%v: %v", reply.Outcome, next.Generation)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -37,7 +38,7 @@ func dsn(path, mode string, busy time.Duration, cache int) string {
 		path = "/" + path // a drive letter
 	}
 	options := url.Values{"mode": {mode}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
+		fmt.Sprintf("busy_timeout(%d)", min(busy.Milliseconds(), math.MaxInt32)), // SQLite takes a larger number for none
 		"synchronous(FULL)",        // a commit is on the disk before it is acknowledged
 		"wal_autocheckpoint(4000)", // pages; hot index pages are copied back once, not every few groups
 		fmt.Sprintf("cache_size(%d)", -cache),

@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"bytes"
+	"database/sql/driver"
 	"errors"
 	"io/fs"
 	"math"
@@ -68,6 +69,26 @@ func TestOddPaths(t *testing.T) {
 			t.Errorf("%s: the database is there, and is called new", name)
 		}
 		want(t, again, machine.InProgress, anotherCaller(begin))
+	}
+}
+
+// However long a command may wait for the lock, it waits.
+func TestABusyTimeoutOfMonths(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{BusyTimeout: 100 * 24 * time.Hour})
+	r, err := s.borrow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.giveBack(r)
+	err = r.conn.query("PRAGMA busy_timeout", 1, func(row []driver.Value) error {
+		if ms, _ := row[0].(int64); ms < (24 * time.Hour).Milliseconds() {
+			t.Errorf("a reader waits for %d ms", ms)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

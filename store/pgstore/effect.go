@@ -81,7 +81,8 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx pg
 		letGo(ctx, conn.Conn())
 		return store.Effect{}, unsent(ctx, err)
 	}
-	candidate, begun, reply, granted := e.invocation.Decide(records(all), all[0].at)
+	// The last time is the one that was read under the locks of all.
+	candidate, begun, reply, granted := e.invocation.Decide(records(all), all[len(all)-1].at)
 	if !granted {
 		letGo(ctx, conn.Conn())
 		return e.invocation.Answered(candidate, reply)

@@ -59,7 +59,7 @@ func (e *effect) orphan(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	at := all[0].at
+	at := all[len(all)-1].at
 	candidate, begun, _, granted := e.invocation.Decide(records(all), at)
 	if !granted {
 		letGo(ctx, conn)

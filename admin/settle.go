@@ -25,6 +25,8 @@ type Decision struct {
 	Response machine.Response
 	// Who decides, and why; both required. Evidence says what they saw. All are kept in the record.
 	Who, Why, Evidence string
+	// Window is how long the answer replays, and Remember how long the record is remembered. Zero: as the service's [Options] say.
+	Window, Remember time.Duration
 }
 
 // Settled is a decision that stands.
@@ -32,6 +34,9 @@ type Settled struct {
 	State    string    `json:"state"`
 	Revision uint64    `json:"revision"`
 	At       time.Time `json:"at"` // the store's time
+	// WindowEnd is until when its answer replays, if it has one, and RememberUntil until when its key is remembered.
+	WindowEnd     time.Time `json:"window_end,omitzero"`
+	RememberUntil time.Time `json:"remember_until,omitzero"`
 }
 
 // Settle decides an abandoned record. A reply that is lost is made up for by sending the same decision
@@ -44,7 +49,7 @@ func (s *Service) Settle(ctx context.Context, d Decision) (Settled, error) {
 	}
 	command := machine.Settle{
 		Scope: machine.Scope{Digest: d.Digest}, Operation: machine.ID(operation), Revision: d.Revision,
-		Completed: d.Completed, Response: d.Response, Window: s.options.Window, Remember: s.options.Remember,
+		Completed: d.Completed, Response: d.Response, Window: orDefault(d.Window, s.options.Window), Remember: orDefault(d.Remember, max(d.Window, s.options.Remember)),
 		Who: d.Who, Why: d.Why, Evidence: d.Evidence,
 	}
 	if reason := command.Invalid(); reason != "" {
@@ -56,7 +61,10 @@ func (s *Service) Settle(ctx context.Context, d Decision) (Settled, error) {
 	}
 	switch reply.Outcome {
 	case machine.SettledNow, machine.AlreadySettled:
-		return Settled{State: reply.State.String(), Revision: reply.Revision, At: reply.At.Time()}, nil
+		return Settled{
+			State: reply.State.String(), Revision: reply.Revision, At: reply.At.Time(),
+			WindowEnd: timeOf(reply.WindowEnd), RememberUntil: timeOf(reply.RememberUntil),
+		}, nil
 	case machine.NotFound:
 		err = fmt.Errorf("%w: %v (it may have been forgotten)", ErrNotFound, d.Digest)
 	case machine.Stale:

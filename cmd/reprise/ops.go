@@ -17,12 +17,14 @@ import (
 // They need no secret, because they work on digests.
 type operator struct {
 	dsn     string
+	file    string // the configuration of the proxy; empty: none is known
+	environ []string
 	json    bool
 	options admin.Options
 }
 
 func newOpsCommand(p process) *cobra.Command {
-	o := &operator{}
+	o := &operator{environ: p.Environ}
 	cmd := &cobra.Command{
 		Use:   "ops",
 		Short: "List, show, settle and purge what a store has recorded",
@@ -33,6 +35,8 @@ func newOpsCommand(p process) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	storeFlag(cmd, p, &o.dsn)
+	cmd.PersistentFlags().StringVar(&o.file, "config", variable(p.Environ, configVariable),
+		"configuration file of the proxy, which names the store if nothing else does (also "+configVariable+")")
 	cmd.PersistentFlags().BoolVar(&o.json, "json", false, "print JSON")
 	cmd.AddCommand(
 		newOpsListCommand(o),
@@ -49,7 +53,11 @@ func newOpsCommand(p process) *cobra.Command {
 func (o *operator) on(cmd *cobra.Command, work func(ctx context.Context, service *admin.Service) error) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p, err := parsePlace(o.dsn)
+	dsn, err := o.storeOf(cmd)
+	if err != nil {
+		return err
+	}
+	p, err := parsePlace(dsn)
 	if err != nil {
 		return err
 	}

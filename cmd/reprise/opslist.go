@@ -36,7 +36,7 @@ func newOpsListCommand(o *operator) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&states, "state", nil, "only records in this state: claimed, executing, completed, retryable, abandoned or expired (repeatable)")
 	flags.StringVar(&query.Operation, "operation", "", "only records of the operation with this name")
-	flags.DurationVar(&query.OlderThan, "older-than", 0, "only records claimed longer ago than this, such as 90m")
+	flags.Var((*length)(&query.OlderThan), "older-than", "only records claimed longer ago than this, such as 90m")
 	flags.IntVar(&limit, "limit", 50, "print at most so many records; 0 prints all")
 	flags.StringVar(&query.Cursor, "cursor", "", "go on from where an earlier list ended")
 	return cmd

@@ -10,11 +10,13 @@ import (
 	"net/textproto"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reprise-dev/reprise/admin"
 	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/internal/config"
 	"github.com/reprise-dev/reprise/machine"
 )
 
@@ -27,6 +29,7 @@ type settleFlags struct {
 	codec                string
 	who, why, evidence   string
 	revision             uint64
+	window, remember     time.Duration // zero: as the proxy does
 }
 
 func newOpsSettleCommand(o *operator) *cobra.Command {
@@ -38,7 +41,9 @@ func newOpsSettleCommand(o *operator) *cobra.Command {
 			"  --completed  it happened: the answer given here replays from now on\n" +
 			"  --retryable  it has not happened and can no longer happen: the key may be tried again\n\n" +
 			"The decision is about the revision that was judged. Without --revision that is the one which this command\n" +
-			"reads and prints first. If the record has changed meanwhile, nothing is done.",
+			"reads and prints first. If the record has changed meanwhile, nothing is done.\n\n" +
+			"The answer replays, and the key is remembered, for as long as the route that the operation belongs to says in the\n" +
+			"configuration of the proxy: name it with --config. Without it these are the proxy's defaults.",
 		Example: "  reprise ops settle 3f1c9a52 --completed --status 201 --header 'Location: /orders/17' --body-file order.json \\\n" +
 			"      --who ann --why 'order 17 is in the book' --evidence 'ticket 4711'\n" +
 			"  reprise ops settle 3f1c9a52 --retryable --who ann --why 'the bank has never seen it'",
@@ -53,7 +58,7 @@ func newOpsSettleCommand(o *operator) *cobra.Command {
 			}
 			return o.onRecord(cmd, args[0], func(ctx context.Context, service *admin.Service, digest machine.Digest) error {
 				decision.Digest = digest
-				return o.settle(ctx, cmd, service, decision)
+				return o.settle(ctx, cmd, service, f, decision)
 			})
 		},
 	}
@@ -68,8 +73,8 @@ func newOpsSettleCommand(o *operator) *cobra.Command {
 	flags.StringVar(&f.why, "why", "", "on what grounds (required)")
 	flags.StringVar(&f.evidence, "evidence", "", "what was seen")
 	flags.Uint64Var(&f.revision, "revision", 0, "revision that was judged (default: the one just read and printed)")
-	flags.DurationVar(&o.options.Window, "replay-window", 0, "how long the answer replays (default 24h)")
-	flags.DurationVar(&o.options.Remember, "remember", 0, "how long the key is remembered (default 168h)")
+	flags.Var((*length)(&f.window), "replay-window", "how long the answer replays, such as 24h (default: as the route says)")
+	flags.Var((*length)(&f.remember), "remember", "how long the key is remembered, such as 7d (default: as the route says)")
 	return cmd
 }
 
@@ -164,12 +169,12 @@ type settlement struct {
 	admin.Settled
 }
 
-func (o *operator) settle(ctx context.Context, cmd *cobra.Command, service *admin.Service, d admin.Decision) error {
+func (o *operator) settle(ctx context.Context, cmd *cobra.Command, service *admin.Service, f *settleFlags, d admin.Decision) error {
+	record, err := service.Show(ctx, d.Digest)
+	if err != nil {
+		return err
+	}
 	if d.Revision == 0 {
-		record, err := service.Show(ctx, d.Digest)
-		if err != nil {
-			return err
-		}
 		d.Revision = record.Revision
 		if !o.json {
 			if err := printRecord(cmd.OutOrStdout(), record); err != nil {
@@ -178,6 +183,11 @@ func (o *operator) settle(ctx context.Context, cmd *cobra.Command, service *admi
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
 	}
+	keep, err := o.keep(f, record)
+	if err != nil {
+		return err
+	}
+	d.Window, d.Remember = keep.window, keep.remember
 	settled, err := service.Settle(ctx, d)
 	if err != nil {
 		return err
@@ -185,6 +195,21 @@ func (o *operator) settle(ctx context.Context, cmd *cobra.Command, service *admi
 	if o.json {
 		return printLine(cmd.OutOrStdout(), settlement{d.Digest.String(), d.Revision, settled})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "settled revision %d as %s; the record is at revision %d now\n", d.Revision, settled.State, settled.Revision)
-	return err
+	return printSettled(cmd.OutOrStdout(), cmd.ErrOrStderr(), d, settled, keep)
+}
+
+func printSettled(out, hints io.Writer, d admin.Decision, settled admin.Settled, keep kept) error {
+	fmt.Fprintf(out, "settled revision %d as %s; the record is at revision %d now\n", d.Revision, settled.State, settled.Revision)
+	t := newTable(out)
+	lasts := func(name string, length time.Duration, until time.Time, from string) {
+		t.row(name, moment(until), fmt.Sprintf("%s, %s", config.Spell(length), from))
+	}
+	if d.Completed {
+		lasts("replays until", keep.window, settled.WindowEnd, keep.windowFrom)
+	}
+	lasts("remembered until", keep.remember, settled.RememberUntil, keep.rememberFrom)
+	if keep.byDefault {
+		fmt.Fprintln(hints, "the route may keep its own for another time: --config names the proxy's configuration")
+	}
+	return t.print()
 }

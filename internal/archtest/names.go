@@ -39,7 +39,7 @@ func eachIn(packages []*Package, dir string, visit func(*File, ast.Node)) {
 }
 
 var (
-	flagMethod   = regexp.MustCompile(`^(Bool|Count|Duration|Float64|Int|Int64|String|StringArray|StringSlice|Uint|Uint32|Uint64)VarP?$`)
+	flagMethod   = regexp.MustCompile(`^(Bool|Count|Duration|Float64|Int|Int64|String|StringArray|StringSlice|Uint|Uint32|Uint64)?VarP?$`)
 	metricMethod = regexp.MustCompile(`^(Int64|Float64)(Counter|UpDownCounter|Histogram|Gauge|ObservableGauge|ObservableCounter)$`)
 	variableName = regexp.MustCompile(`^REPRISE_[A-Z_]*[A-Z]$`)
 	httpPath     = regexp.MustCompile(`^(?:[A-Z]+ )?(/[a-z]+)$`)

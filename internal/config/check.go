@@ -22,7 +22,7 @@ func checkConfig(l *loader, c *Config, places map[string]Place) {
 		}
 		return Place{Source: l.file}
 	}
-	if _, given := l.values["upstream"]; !given {
+	if _, given := l.values["upstream"]; !given && !l.beside {
 		l.refuse(at(""), "", "no upstream; say where the service is: --upstream http://127.0.0.1:9000, or `upstream:` in the file")
 	}
 	together := func(a, b, have, need string) {
@@ -47,7 +47,7 @@ func checkConfig(l *loader, c *Config, places map[string]Place) {
 
 // checkRoutes finds what is wrong in a route, and between routes.
 func checkRoutes(l *loader, c *Config, routes []placedRoute) {
-	if _, given := l.values["principal"]; !given {
+	if _, given := l.values["principal"]; !given && !l.beside {
 		without := func(r placedRoute) bool { return r.Key != Ignored && r.places["principal"].Source == "" }
 		if i := slices.IndexFunc(routes, without); i >= 0 {
 			l.refuse(routes[i].at, "", "no principal: %s", choosePrincipal)
@@ -69,7 +69,7 @@ func checkRoutes(l *loader, c *Config, routes []placedRoute) {
 func checkTimes(l *loader, r placedRoute) {
 	longest := func(key string, d, most time.Duration) {
 		if d > most {
-			l.refuse(r.place(key), key, "%s is above the most, %s", spell(d), spell(most))
+			l.refuse(r.place(key), key, "%s is above the most, %s", Spell(d), Spell(most))
 		}
 	}
 	longest("lease", r.Lease, machine.MaxLease)
@@ -77,13 +77,13 @@ func checkTimes(l *loader, r placedRoute) {
 	longest("remember-until", r.Remember, machine.MaxRemember)
 	longest("retryable-for", r.RetryableFor, machine.MaxRemember)
 	if r.Lease > 0 && r.Lease/3 < r.CommandTimeout && r.CommandTimeout <= machine.MaxLease/3 {
-		l.refuse(r.place("lease"), "lease", "%s is below three times command-timeout (%s): one slow renewal would lose it; write %s or more", spell(r.Lease), spell(r.CommandTimeout), spell(3*r.CommandTimeout))
+		l.refuse(r.place("lease"), "lease", "%s is below three times command-timeout (%s): one slow renewal would lose it; write %s or more", Spell(r.Lease), Spell(r.CommandTimeout), Spell(3*r.CommandTimeout))
 	}
 	if r.ReplayWindow > 0 && r.ReplayWindow < r.Horizon {
-		l.refuse(r.place("replay-window"), "replay-window", "%s is shorter than clients go on retrying (retry-horizon %s)", spell(r.ReplayWindow), spell(r.Horizon))
+		l.refuse(r.place("replay-window"), "replay-window", "%s is shorter than clients go on retrying (retry-horizon %s)", Spell(r.ReplayWindow), Spell(r.Horizon))
 	}
 	if r.Remember > 0 && r.Remember < r.ReplayWindow {
-		l.refuse(r.place("remember-until"), "remember-until", "%s is shorter than replay-window (%s): a key would be new again while its answer still replays; write %s or more", spell(r.Remember), spell(r.ReplayWindow), spell(r.ReplayWindow))
+		l.refuse(r.place("remember-until"), "remember-until", "%s is shorter than replay-window (%s): a key would be new again while its answer still replays; write %s or more", Spell(r.Remember), Spell(r.ReplayWindow), Spell(r.ReplayWindow))
 	}
 }
 

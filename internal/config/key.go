@@ -69,7 +69,7 @@ func setDuration[T any](field func(*T) *time.Duration, least time.Duration) func
 		if err != nil {
 			return err
 		}
-		d, err := parseDuration(s)
+		d, err := ParseDuration(s)
 		if err == nil && d < least {
 			err = fmt.Errorf("%s is below the least, %v", s, least)
 		}

@@ -102,10 +102,10 @@ const maxTolerance = 48 * time.Hour
 // checkMeter finds what is wrong beyond single values.
 func checkMeter(l *loader, c *Meter, places map[string]Place) {
 	if c.Tolerance > maxTolerance {
-		l.refuse(places["tolerance"], "tolerance", "%s is more than %s, and months are opened no earlier than that before they begin", spell(c.Tolerance), spell(maxTolerance))
+		l.refuse(places["tolerance"], "tolerance", "%s is more than %s, and months are opened no earlier than that before they begin", Spell(c.Tolerance), Spell(maxTolerance))
 	}
 	if c.Retention > 400*day {
-		l.refuse(places["retention"], "retention", "%s is more than 400d: as long every event's record stays in Redis", spell(c.Retention))
+		l.refuse(places["retention"], "retention", "%s is more than 400d: as long every event's record stays in Redis", Spell(c.Retention))
 	}
 }
 

@@ -233,7 +233,7 @@ func setDuplicates(r *Route, v value) error {
 		r.Wait = 0
 		return nil
 	case how == "wait" && length != "":
-		r.Wait, err = parseDuration(strings.TrimSpace(length))
+		r.Wait, err = ParseDuration(strings.TrimSpace(length))
 		switch {
 		case err == nil && r.Wait == 0:
 			err = errors.New("waits for no time; write refuse, or wait 10s")

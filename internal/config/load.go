@@ -15,11 +15,14 @@ type Sources struct {
 	Environ []string
 	// Flags are the values of flags that were given, by the name of their key.
 	Flags map[string]string
+	// Beside: this is not the proxy, but a command beside it that reads the same file. What the proxy may have on its own command
+	// line, upstream and principal, may be missing.
+	Beside bool
 }
 
 // Load reads a configuration. Its error is of type [Mistakes].
 func Load(from Sources) (*Config, error) {
-	l := &loader{keys: Keys()}
+	l := &loader{keys: Keys(), beside: from.Beside}
 	l.readFile(from)
 	l.readAbove(from)
 	config := &Config{}
@@ -76,6 +79,7 @@ type loader struct {
 	values   map[string]value // of all keys, by name
 	inRoutes []value
 	mistakes Mistakes
+	beside   bool
 	unread   bool // the file is not YAML, so that nobody knows which keys it has: what there is between keys is not looked at
 }
 

@@ -137,8 +137,8 @@ func (v value) named() (map[string]int, error) {
 
 const day = 24 * time.Hour
 
-// parseDuration reads 500ms, 30s, 5m, 24h, 7d, 1d12h. Negative ones are refused.
-func parseDuration(s string) (time.Duration, error) {
+// ParseDuration reads 500ms, 30s, 5m, 24h, 7d, 1d12h. Negative ones are refused.
+func ParseDuration(s string) (time.Duration, error) {
 	if s == "0" {
 		return 0, nil
 	}
@@ -169,8 +169,8 @@ func parseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// spell writes a duration as the file does.
-func spell(d time.Duration) string {
+// Spell writes a duration as the file does.
+func Spell(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return fmt.Sprintf("%dd", d/day)
 	}

@@ -16,6 +16,7 @@ const (
 	ProblemNotFound         = "not-found"
 	ProblemMethodNotAllowed = "method-not-allowed" // the path has others
 	ProblemCrossOrigin      = "cross-origin"       // a page of another origin
+	ProblemOtherHost        = "other-host"         // under another name than this machine's
 	ProblemRestoreRunning   = "restore-running"    // another process manages one
 	ProblemRestoreComplete  = "restore-complete"   // nothing is known to be lost since
 	ProblemRestoreRefused   = "restore-refused"    // another configuration, or a time that cannot be
@@ -68,6 +69,8 @@ func title(kind string) string {
 		return "The path has other methods"
 	case ProblemCrossOrigin:
 		return "From another origin"
+	case ProblemOtherHost:
+		return "Another host is meant"
 	case ProblemRestoreRunning:
 		return "A restore is running"
 	case ProblemRestoreComplete:
@@ -80,6 +83,11 @@ func title(kind string) string {
 		return "The restores cannot be asked for now"
 	}
 	return ""
+}
+
+// RefuseHost answers a request to a name that is not one of this machine's.
+func RefuseHost(w http.ResponseWriter, _ *http.Request) {
+	fail(w, http.StatusForbidden, ProblemOtherHost, "Only requests to localhost and loopback addresses are answered here.")
 }
 
 func fail(w http.ResponseWriter, status int, kind, detail string) {

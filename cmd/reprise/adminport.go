@@ -16,6 +16,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/reprise-dev/reprise/api"
 )
 
 // adminPort serves health and metrics on a port of its own, and nothing that changes anything.
@@ -162,7 +164,7 @@ func (s *service) askStore(ctx context.Context, within time.Duration) error {
 func onlyLoopbackNames(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopbackName(r.Host) {
-			say(w, http.StatusForbidden, "this port answers to localhost and loopback addresses only")
+			api.RefuseHost(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)

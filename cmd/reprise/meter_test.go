@@ -272,7 +272,7 @@ func (at *meterSite) stops(p *proxyProcess) {
 	if g := ask("/metrics", p.address); !strings.Contains(g.body, `reprise_meter_events_total{outcome="accepted"} `) || !strings.Contains(g.body, "reprise_meter_gate 1") || !strings.Contains(g.body, "reprise_meter_dead_letters ") {
 		at.t.Errorf("metrics: %s", g.body)
 	}
-	if g := ask("/v1/lines/anna", "meter.example"); g.status != http.StatusForbidden {
+	if g := ask("/v1/lines/anna", "meter.example"); g.status != http.StatusForbidden || !strings.Contains(g.body, "urn:reprise:problem:other-host") {
 		at.t.Errorf("by another name: %+v", g)
 	}
 	p.signal(syscall.SIGTERM)

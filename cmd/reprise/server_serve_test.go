@@ -61,7 +61,7 @@ func TestServe(t *testing.T) {
 	begin := `{"who":"ann","why":"Redis was emptied"}`
 
 	p.host = "evil.example"
-	p.ask("POST", "/v1/restores", begin, 403, "localhost")
+	p.ask("POST", "/v1/restores", begin, 403, "urn:reprise:problem:other-host")
 	p.host, p.origin = "", "https://evil.example"
 	p.ask("POST", "/v1/restores", begin, 403, "cross-origin")
 	p.origin = ""

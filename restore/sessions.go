@@ -16,6 +16,10 @@ func Migrate(ctx context.Context, dsn string) (SchemaStatus, error) {
 	return database.Migrate(ctx, dsn, new(statements).kit())
 }
 
+// Print returns a script that does what [Migrate] does to a database without tables of restores, for those who run such things
+// themselves, and connects to nothing. It ends with the rights of a role, or on MySQL of a user; without one they stand as a comment.
+func Print(dsn, role string) (string, error) { return database.Print(dsn, new(statements).kit(), role) }
+
 // Status reads the version of the schema and changes nothing.
 func Status(ctx context.Context, dsn string) (SchemaStatus, error) {
 	return database.Status(ctx, dsn, new(statements).kit())

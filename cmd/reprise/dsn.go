@@ -97,8 +97,11 @@ func kinds() []kind {
 // word is a text that cannot have a password in it: the beginning of a DSN, or a path without one.
 var word = regexp.MustCompile(`^[\w./\\~+-]*$`)
 
-// parsePlace reads a DSN, and opens nothing. A refusal does not repeat what may be a password.
-func parsePlace(dsn string) (*place, error) {
+// parsePlace reads the DSN of the store that a command works on, and opens nothing.
+func parsePlace(dsn string) (*place, error) { return placeOf("--store", dsn) }
+
+// placeOf reads a DSN, and opens nothing. A refusal names what said it, and does not repeat what may be a password.
+func placeOf(said, dsn string) (*place, error) {
 	scheme, rest, ok := strings.Cut(dsn, ":")
 	var forms []string
 	for _, k := range kinds() {
@@ -107,7 +110,7 @@ func parsePlace(dsn string) (*place, error) {
 			if ok && s == scheme {
 				p, err := k.parse(dsn, rest)
 				if err != nil {
-					return nil, usageError{fmt.Errorf("--store: %s", printable(err.Error()))}
+					return nil, usageError{fmt.Errorf("%s: %s", said, printable(err.Error()))}
 				}
 				return p, nil
 			}
@@ -116,11 +119,11 @@ func parsePlace(dsn string) (*place, error) {
 	known := "this version has " + strings.Join(forms, ", ")
 	switch {
 	case !ok && word.MatchString(dsn):
-		return nil, usageError{fmt.Errorf("--store %q names no kind of store; %s: did you mean %q?", dsn, known, "sqlite:"+dsn)}
+		return nil, usageError{fmt.Errorf("%s %q names no kind of store; %s: did you mean %q?", said, dsn, known, "sqlite:"+dsn)}
 	case !ok || !word.MatchString(scheme):
-		return nil, usageError{errors.New("--store names no kind of store; " + known)}
+		return nil, usageError{errors.New(said + " names no kind of store; " + known)}
 	}
-	return nil, usageError{fmt.Errorf("--store %q is not a store of this version; %s", scheme+":…", known)}
+	return nil, usageError{fmt.Errorf("%s %q is not a store of this version; %s", said, scheme+":…", known)}
 }
 
 // openedStore is a store that a DSN named.
@@ -136,7 +139,7 @@ func (s *openedStore) Unwrap() store.Store { return s.Store }
 // openStore opens the store of a place, except one that no other process could have put anything into.
 func (p *place) openStore(ctx context.Context, may access) (*openedStore, error) {
 	if p.class == inMemory && may != mayCreate {
-		return nil, usageError{errors.New("--store memory: is the memory of the process that made it, and no other can look into it")}
+		return nil, usageError{errors.New("memory: is the memory of the process that made it, and no other can look into it")}
 	}
 	s, created, err := p.open(ctx, may)
 	if err != nil {

@@ -81,6 +81,11 @@ func loadMeter(from config.Sources, needed ...string) (*config.Meter, error) {
 			return nil, usageError{fmt.Errorf("%s: %s", keyRedis, printable(err.Error()))}
 		}
 	}
+	if slices.Contains(needed, keyLedger) {
+		if err := checkLedger(c.Ledger); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }
 

@@ -24,11 +24,17 @@ type meterSite struct {
 
 func newMeterSite(t *testing.T, sql string) *meterSite {
 	t.Helper()
-	at := &meterSite{t, t.TempDir(), servicetest.Redis(t).Database(t), sql}
-	writeFile(t, at.path("meter.yaml"), fmt.Sprintf("redis: %s\nledger: %s\nretention: 2d\ntake-over: 1s\nlog: {format: json}\n", at.redis, at.sql))
-	if out := must(t, "migrate", "up", "--ledger", at.sql); !strings.Contains(out, "are now") {
+	if out := must(t, "migrate", "up", "--ledger", sql); !strings.Contains(out, "are now") {
 		t.Errorf("migrated: %s", out)
 	}
+	return newMeterSiteOn(t, sql)
+}
+
+// newMeterSiteOn is a site whose ledger has its tables.
+func newMeterSiteOn(t *testing.T, sql string) *meterSite {
+	t.Helper()
+	at := &meterSite{t, t.TempDir(), servicetest.Redis(t).Database(t), sql}
+	writeFile(t, at.path("meter.yaml"), fmt.Sprintf("redis: %s\nledger: %s\nretention: 2d\ntake-over: 1s\nlog: {format: json}\n", at.redis, at.sql))
 	return at
 }
 
@@ -156,10 +162,11 @@ func (at *meterSite) usage(p *proxyProcess, id, line string, bytes int64) (meter
 	return r, g
 }
 
-// From an empty ledger to an audit that finds what somebody has changed by hand.
+// From a ledger whose tables were printed, with the rights of a service and no others, to an audit that finds what somebody has changed by hand,
+// and a restore.
 func TestMeterCommands(t *testing.T) {
 	t.Parallel()
-	onLedgers(t, func(t *testing.T, at *meterSite) {
+	onServices(t, func(t *testing.T, at *meterSite) {
 		if c := at.imports(household); c.code != exitDone {
 			t.Fatalf("%+v", c)
 		}
@@ -183,6 +190,7 @@ func TestMeterCommands(t *testing.T) {
 		at.otherTerms()
 		at.stops(p)
 		at.renews()
+		at.restores()
 	})
 }
 

@@ -121,12 +121,13 @@ func newMigratePrintCommand(dsn, ledger *string) *cobra.Command {
 		Use:   "print",
 		Short: "Print the SQL of all migrations, in order",
 		Long: "Prints the SQL of all migrations, in order, and connects to nothing. On a server it makes a new schema (psql -1 -f, mariadb < FILE), and\n" +
-			"ends with the rights that the role of a service needs.",
-		Example: "  reprise migrate print --store postgres:// --role reprise_service",
-		Args:    noArguments,
+			"ends with the rights that the role of a service needs. With --ledger it is the SQL of the meter's ledger and of restores.",
+		Example: "  reprise migrate print --store postgres:// --role reprise_service\n" +
+			"  reprise migrate print --ledger postgres:// --role reprise_meter",
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if *ledger != "" { // the SQL of a store would be taken for the ledger's
-				return usageError{errors.New("migrate print has the SQL of stores alone: the ledger's tables are made by `reprise migrate up --ledger DSN`")}
+			if *ledger != "" {
+				return printLedger(cmd, *ledger, role)
 			}
 			p, err := placeWithSchema(*dsn)
 			if err != nil {
@@ -155,15 +156,46 @@ func placeWithSchema(dsn string) (*place, error) {
 
 // ledgerSchemas are what stands in the ledger's database.
 func ledgerSchemas() []ledgerSchema {
-	return []ledgerSchema{{"the ledger", meterledger.Status, meterledger.Migrate}, {"restores", restore.Status, restore.Migrate}}
+	return []ledgerSchema{
+		{"the ledger", meterledger.Status, meterledger.Migrate, meterledger.Print},
+		{"restores", restore.Status, restore.Migrate, restore.Print},
+	}
 }
 
 type ledgerSchema struct {
 	of              string
 	status, migrate func(ctx context.Context, dsn string) (restore.SchemaStatus, error)
+	print           func(dsn, role string) (string, error)
+}
+
+func printLedger(cmd *cobra.Command, dsn, role string) error {
+	if err := checkLedger(dsn); err != nil {
+		return err
+	}
+	for _, schema := range ledgerSchemas() {
+		text, err := schema.print(dsn, role)
+		if err == nil {
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLedger refuses a DSN that makes no sense before anything is opened.
+func checkLedger(dsn string) error {
+	if err := meterledger.CheckDSN(dsn); err != nil {
+		return usageError{errors.New(printable(err.Error()))}
+	}
+	return nil
 }
 
 func migrateLedger(cmd *cobra.Command, dsn string) error {
+	if err := checkLedger(dsn); err != nil {
+		return err
+	}
 	for _, schema := range ledgerSchemas() {
 		before, err := schema.status(cmd.Context(), dsn)
 		if err != nil {
@@ -183,6 +215,9 @@ func migrateLedger(cmd *cobra.Command, dsn string) error {
 }
 
 func ledgerStatus(cmd *cobra.Command, dsn string) error {
+	if err := checkLedger(dsn); err != nil {
+		return err
+	}
 	for _, schema := range ledgerSchemas() {
 		status, err := schema.status(cmd.Context(), dsn)
 		if err != nil {

@@ -119,12 +119,3 @@ func TestLedgerBehindPgBouncerInStatementMode(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
-
-// Whoever asks for the SQL of a ledger is not handed that of a store.
-func TestMigratePrintOfALedger(t *testing.T) {
-	t.Parallel()
-	c := newFileSite(t).call(t, "migrate", "print", "--ledger", "postgres://")
-	if c.code != exitUsage || c.out != "" || !strings.Contains(c.err, "reprise migrate up --ledger DSN") {
-		t.Errorf("exit code %d, printed %.80q, said %q", c.code, c.out, c.err)
-	}
-}

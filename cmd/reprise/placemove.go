@@ -16,7 +16,7 @@ func parsePlaces(c config.Store) (primary, previous *place, err error) {
 	if primary, err = parsePlace(c.Primary); err != nil || c.Previous == "" {
 		return primary, nil, err
 	}
-	if previous, err = parsePlace(c.Previous); err != nil {
+	if previous, err = placeOf("store.previous", c.Previous); err != nil {
 		return nil, nil, err
 	}
 	if primary.class == inMemory || previous.class == inMemory {

@@ -9,6 +9,7 @@ import (
 func TestRefusalsOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	const braces, ledger = "redis://127.0.0.1:1/0?prefix={shop}:", "postgres://u@127.0.0.1:1/d"
+	const unfilled = "redis+sentinel://u@127.0.0.1:1/{MASTER}/0"
 	both := []string{"--redis", braces, "--ledger", ledger}
 	for _, c := range []struct {
 		says string
@@ -20,6 +21,16 @@ func TestRefusalsOfEveryCommand(t *testing.T) {
 			append([]string{"serve"}, both...), append([]string{"meter", "serve"}, both...), append([]string{"meter", "hydrate"}, both...),
 			append([]string{"meter", "show", "line", "1"}, both...), append([]string{"meter", "dead-letters", "list"}, both...),
 			append([]string{"restore", "assess"}, both...), append([]string{"restore", "start"}, both...),
+		}},
+		{`names the master "{MASTER}"`, [][]string{
+			{"ops", "list", "--store", unfilled}, {"store", "copy", "--from", unfilled, "--to", "sqlite:x"}, {"meter", "serve", "--redis", unfilled, "--ledger", ledger},
+		}},
+		{"reprise: --from: the store's DSN names no host", [][]string{{"store", "copy", "--from", "redis://", "--to", "sqlite:x"}}},
+		{"reprise: --from \"shop\" names no kind of store", [][]string{{"store", "copy", "--from", "shop", "--to", "sqlite:x"}}},
+		{"reprise: the ledger's DSN begins with \"sqlite\"", [][]string{
+			{"meter", "serve", "--redis", "redis://127.0.0.1:1", "--ledger", "sqlite:x"}, {"meter", "hydrate", "--redis", "redis://127.0.0.1:1", "--ledger", "sqlite:x"},
+			{"restore", "status", "--redis", "redis://127.0.0.1:1", "--ledger", "sqlite:x"}, {"serve", "--redis", "redis://127.0.0.1:1", "--ledger", "sqlite:x"},
+			{"migrate", "up", "--ledger", "sqlite:x"}, {"migrate", "status", "--ledger", "sqlite:x"}, {"migrate", "print", "--ledger", "sqlite:x"},
 		}},
 		{"name the right file with --config", [][]string{
 			{"proxy", "--config", "missing.yaml"}, {"config", "check", "--config", "missing.yaml"}, {"meter", "serve", "--config", "missing.yaml"},

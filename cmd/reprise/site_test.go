@@ -54,12 +54,18 @@ func newPostgresSite(t *testing.T) *site {
 	server := servicetest.Postgres(t)
 	owner := server.Database(t)
 	s := newSiteIn(t, server, owner)
-	role := roleOf(t, s.dsn)
-	t.Cleanup(func() { // before the database goes
+	dropRole(t, server, owner, s.dsn)
+	return s
+}
+
+// dropRole takes away the role of a DSN at the end of the test, before its database goes.
+func dropRole(t *testing.T, server *servicetest.PostgresServer, owner, dsn string) {
+	t.Helper()
+	role := roleOf(t, dsn)
+	t.Cleanup(func() {
 		server.Exec(databaseOf(t, owner), "DROP OWNED BY "+role)
 		server.Exec("postgres", "DROP ROLE "+role)
 	})
-	return s
 }
 
 // newSiteIn is a store in a database, as the documentation says: the owner runs what is printed, and the
@@ -79,11 +85,8 @@ func newMySQLSite(t *testing.T) *site {
 	t.Helper()
 	server := servicetest.MariaDB(t)
 	owner := server.Database(t)
-	user := "service_" + strings.ToLower(rand.Text())[:16]
-	server.Exec("mysql", "CREATE USER "+user+" IDENTIFIED BY '"+password+"'")
-	t.Cleanup(func() { server.Exec("mysql", "DROP USER "+user) })
-	s := newServerSite(t, changed(t, owner, func(u *url.URL) { u.User = url.UserPassword(user, password) }))
-	server.Exec(databaseOf(t, owner), must(t, "migrate", "print", "--store", s.dsn, "--role", user))
+	s := newServerSite(t, userFor(t, server, owner))
+	server.Exec(databaseOf(t, owner), must(t, "migrate", "print", "--store", s.dsn, "--role", roleOf(t, s.dsn)))
 	s.must(t, "store", "init", "--new")
 	return s
 }
@@ -130,6 +133,15 @@ func roleFor(t *testing.T, server *servicetest.PostgresServer, dsn string) strin
 	role := "service_" + strings.ToLower(rand.Text())
 	server.Exec("postgres", "CREATE ROLE "+role+" LOGIN PASSWORD '"+password+"'")
 	return changed(t, dsn, func(u *url.URL) { u.User = url.UserPassword(role, password) })
+}
+
+// userFor makes a user of MariaDB without any rights, until the end of the test, and returns its DSN of a database.
+func userFor(t *testing.T, server *servicetest.MariaDBServer, dsn string) string {
+	t.Helper()
+	user := "service_" + strings.ToLower(rand.Text())[:16]
+	server.Exec("mysql", "CREATE USER "+user+" IDENTIFIED BY '"+password+"'")
+	t.Cleanup(func() { server.Exec("mysql", "DROP USER "+user) })
+	return changed(t, dsn, func(u *url.URL) { u.User = url.UserPassword(user, password) })
 }
 
 // changed returns a DSN that differs.

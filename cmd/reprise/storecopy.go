@@ -82,9 +82,9 @@ func (c *copying) run(ctx context.Context, cmd *cobra.Command) error {
 
 // openNamed opens a store that a flag names.
 func openNamed(ctx context.Context, flag, dsn string) (*openedStore, error) {
-	p, err := parsePlace(dsn)
+	p, err := placeOf(flag, dsn)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flag, err)
+		return nil, err
 	}
 	s, err := p.openStore(ctx, asItIs)
 	if errors.Is(err, fs.ErrNotExist) && flag == "--to" {

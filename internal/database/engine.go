@@ -35,6 +35,8 @@ type engine interface {
 	form(sql string) (text string, order []int)
 	// prepare makes what goose needs to begin, in the transaction that holds the lock of the schema.
 	prepare(context.Context, *sql.Tx, *own) error
+	// account writes a role as SQL has it.
+	account(role string) string
 	// goose says how goose is to work.
 	goose(versions string) (goose.Dialect, []goose.ProviderOption)
 	// again reports whether an error says that two transactions were in each other's way.

@@ -95,6 +95,8 @@ func (mariadb) prepare(ctx context.Context, tx *sql.Tx, q *own) error {
 	return nil
 }
 
+func (mariadb) account(role string) string { return dsn.MySQLAccount(role) }
+
 func (mariadb) goose(versions string) (goose.Dialect, []goose.ProviderOption) {
 	return goose.DialectMySQL, []goose.ProviderOption{goose.WithTableName(versions)}
 }

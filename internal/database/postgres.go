@@ -91,6 +91,8 @@ func (p postgres) prepare(ctx context.Context, tx *sql.Tx, q *own) error {
 	return err
 }
 
+func (postgres) account(role string) string { return dsn.PostgresRole(role) }
+
 func (p postgres) goose(versions string) (goose.Dialect, []goose.ProviderOption) {
 	return goose.DialectPostgres, []goose.ProviderOption{goose.WithTableName(p.Schema + "." + versions)}
 }

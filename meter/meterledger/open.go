@@ -65,6 +65,14 @@ func Migrate(ctx context.Context, dsn string) (SchemaStatus, error) {
 	return database.Migrate(ctx, dsn, new(queries).kit())
 }
 
+// Print returns a script that does what [Migrate] does to a database without the ledger's tables, for those who run such things
+// themselves, and connects to nothing. It ends with the rights of a role, or on MySQL of a user, that can work with the ledger and not
+// change its tables; without a role they stand as a comment.
+func Print(dsn, role string) (string, error) { return database.Print(dsn, new(queries).kit(), role) }
+
+// CheckDSN reports what is wrong with a DSN, and connects to nothing. The error repeats no password.
+func CheckDSN(dsn string) error { return database.CheckDSN(dsn, new(queries).kit()) }
+
 // Status reads the version of the schema and changes nothing.
 func Status(ctx context.Context, dsn string) (SchemaStatus, error) {
 	return database.Status(ctx, dsn, new(queries).kit())

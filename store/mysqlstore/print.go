@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 )
 
 // Print returns a script that does what [Migrate] does to a database without the tables, for those who run
@@ -32,31 +34,16 @@ func Print(user string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, withoutDirectives(string(text)), q.versionApplied.with(version))
+		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, dsn.WithoutDirectives(string(text)), q.versionApplied.with(version))
 	}
 	b.WriteString(rights(q.grant.with(), user))
 	return b.String(), nil
 }
 
-// withoutDirectives leaves out what is for goose.
-func withoutDirectives(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "-- +goose") {
-			b.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // rights returns the grants to a user.
 func rights(grants, user string) string {
 	if user != "" {
-		name, host := user, "%"
-		if at := strings.LastIndexByte(user, '@'); at >= 0 {
-			name, host = user[:at], user[at+1:]
-		}
-		return strings.ReplaceAll(grants, "reprise_service", quoted(name)+"@"+quoted(host)) + "\n"
+		return strings.ReplaceAll(grants, "reprise_service", dsn.MySQLAccount(user)) + "\n"
 	}
 	var b strings.Builder
 	b.WriteString("-- The rights of the user that runs the service:\n")
@@ -65,6 +52,3 @@ func rights(grants, user string) string {
 	}
 	return b.String() + "\n"
 }
-
-// quoted writes a part of an account's name.
-func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }

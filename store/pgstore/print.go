@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/pressly/goose/v3"
 
 	"github.com/reprise-dev/reprise/internal/dsn"
@@ -39,27 +38,16 @@ func Print(schema, role string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, withoutDirectives(inSchema(string(text), schema)), strings.ReplaceAll(q.versionApplied, "$1", strconv.FormatInt(version, 10)))
+		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, dsn.WithoutDirectives(inSchema(string(text), schema)), strings.ReplaceAll(q.versionApplied, "$1", strconv.FormatInt(version, 10)))
 	}
 	b.WriteString(rights(q.grants, role))
 	return b.String(), nil
 }
 
-// withoutDirectives leaves out what is for goose.
-func withoutDirectives(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "-- +goose") {
-			b.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // rights returns the grants to a role.
 func rights(grants, role string) string {
 	if role != "" {
-		return strings.ReplaceAll(grants, "reprise_service", pgx.Identifier{role}.Sanitize()) + "\n"
+		return strings.ReplaceAll(grants, "reprise_service", dsn.PostgresRole(role)) + "\n"
 	}
 	var b strings.Builder
 	b.WriteString("-- The rights of the role that runs the service:\n")

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -90,12 +91,18 @@ func hostsOf(list, topology string) (hosts []string, err error) {
 	return hosts, nil
 }
 
+// masterName is what Sentinel takes for a name. A place to be filled in, such as {MASTER}, is none.
+var masterName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
 // readPath reads /0, or /MASTER/0 for Sentinel.
 func (d *DSN) readPath() (err error) {
 	path := strings.Trim(d.url.Path, "/")
 	if d.topology == "sentinel" {
 		if d.master, path, _ = strings.Cut(path, "/"); d.master == "" {
 			return errors.New("the store's DSN does not name the master that the Sentinels watch: write redis+sentinel://host:port/MASTER/0")
+		}
+		if !masterName.MatchString(d.master) {
+			return fmt.Errorf("the store's DSN names the master %q: Sentinels know one by a name of A-Z a-z 0-9 . - _, which `SENTINEL MASTERS` lists", d.master)
 		}
 	}
 	if path == "" {

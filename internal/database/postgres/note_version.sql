@@ -1,0 +1,2 @@
+-- Notes the migration of a number.
+INSERT INTO reprise.VERSIONS (version_id, is_applied) VALUES (NUMBER, true);

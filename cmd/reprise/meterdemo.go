@@ -35,11 +35,15 @@ func newMeterDemoCommand() *cobra.Command {
 
 // runMeterDemo plays the story in a directory of its own, and leaves nothing behind unless a line fails.
 func runMeterDemo(ctx context.Context, out io.Writer) error {
+	found, err := findPrograms()
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "reprise-meter-demo-")
 	if err != nil {
 		return err
 	}
-	d := &meterDemo{dir: dir, tale: &tale{out: out}}
+	d := &meterDemo{dir: dir, found: found, tale: &tale{out: out}}
 	err = d.play(ctx)
 	d.stop()
 	switch {
@@ -55,6 +59,7 @@ func runMeterDemo(ctx context.Context, out io.Writer) error {
 type meterDemo struct {
 	dir        string
 	tale       *tale
+	found      programs
 	redis, sql *server
 	serving    []*child
 	addresses  []string
@@ -68,10 +73,10 @@ const meterDemoConfig = "meter.yaml"
 
 // prepare starts the servers, and writes the configuration.
 func (d *meterDemo) prepare(ctx context.Context) (err error) {
-	if d.redis, err = startDemoRedis(ctx, d.dir); err != nil {
+	if d.redis, err = startDemoRedis(ctx, d.dir, d.found.redis); err != nil {
 		return err
 	}
-	if d.sql, err = startDemoMariaDB(ctx, d.dir); err != nil {
+	if d.sql, err = startDemoMariaDB(ctx, d.dir, d.found); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("redis: %s\nledger: %s\nzone: Europe/Berlin\nretention: 4d\ntake-over: 2s\nlog: {format: text}\n", d.redis.dsn, d.sql.dsn)

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -85,21 +86,39 @@ func startServer(ctx context.Context, name, dir, address, program string, args .
 	return s, nil
 }
 
-// findProgram finds a server's program, also where it is kept from the path of users.
-func findProgram(name, install string) (string, error) {
-	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
-		if path, err := exec.LookPath(at); err == nil {
-			return path, nil
+// programs are the servers' programs on this machine.
+type programs struct{ redis, mariadb, mariadbInstall string }
+
+// findPrograms finds the servers' programs, also where they are kept from the path of users, and names all that are missing.
+func findPrograms() (p programs, err error) {
+	var missing []string
+	for _, need := range []struct {
+		to           *string
+		name, packet string
+	}{
+		{&p.redis, "redis-server", "redis-server"}, {&p.mariadb, "mariadbd", "mariadb-server"}, {&p.mariadbInstall, "mariadb-install-db", "mariadb-server"},
+	} {
+		if *need.to = findProgram(need.name); *need.to == "" && !slices.Contains(missing, need.packet) {
+			missing = append(missing, need.packet)
 		}
 	}
-	return "", fmt.Errorf("%s is not installed here, and the demonstration needs it: on Debian, apt-get install %s", name, install)
+	if len(missing) > 0 {
+		return p, fmt.Errorf("the demonstration starts a Redis and a MariaDB of its own, and there is no %s here: on Debian, apt-get install %s",
+			strings.Join(missing, " and no "), strings.Join(missing, " "))
+	}
+	return p, nil
 }
 
-func startDemoRedis(ctx context.Context, dir string) (*server, error) {
-	program, err := findProgram("redis-server", "redis-server")
-	if err != nil {
-		return nil, err
+func findProgram(name string) string {
+	for _, at := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
+		if path, err := exec.LookPath(at); err == nil {
+			return path
+		}
 	}
+	return ""
+}
+
+func startDemoRedis(ctx context.Context, dir, program string) (*server, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -120,15 +139,7 @@ func startDemoRedis(ctx context.Context, dir string) (*server, error) {
 //go:embed meterdemo.sql
 var mariadbUsers string
 
-func startDemoMariaDB(ctx context.Context, dir string) (*server, error) {
-	program, err := findProgram("mariadbd", "mariadb-server")
-	if err != nil {
-		return nil, err
-	}
-	installer, err := findProgram("mariadb-install-db", "mariadb-server")
-	if err != nil {
-		return nil, err
-	}
+func startDemoMariaDB(ctx context.Context, dir string, found programs) (*server, error) {
 	self, err := user.Current()
 	if err != nil {
 		return nil, err
@@ -138,7 +149,7 @@ func startDemoMariaDB(ctx context.Context, dir string) (*server, error) {
 		return nil, err
 	}
 	var printed bytes.Buffer
-	install := exec.CommandContext(ctx, installer, "--no-defaults", "--datadir="+data, "--extra-file="+users, "--user="+self.Username,
+	install := exec.CommandContext(ctx, found.mariadbInstall, "--no-defaults", "--datadir="+data, "--extra-file="+users, "--user="+self.Username,
 		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M")
 	install.Stdout, install.Stderr = &printed, &printed
 	if err := install.Run(); err != nil {
@@ -149,7 +160,7 @@ func startDemoMariaDB(ctx context.Context, dir string) (*server, error) {
 		return nil, err
 	}
 	host, port, _ := net.SplitHostPort(address)
-	s, err := startServer(ctx, "mariadb", dir, address, program, "--no-defaults", "--datadir="+data, "--user="+self.Username, "--bind-address="+host, "--port="+port,
+	s, err := startServer(ctx, "mariadb", dir, address, found.mariadb, "--no-defaults", "--datadir="+data, "--user="+self.Username, "--bind-address="+host, "--port="+port,
 		"--socket="+filepath.Join(dir, "mariadb.sock"), "--pid-file="+filepath.Join(dir, "mariadb.pid"), "--skip-name-resolve", "--innodb-log-file-size=16M",
 		"--innodb-flush-log-at-trx-commit=2")
 	if err == nil {

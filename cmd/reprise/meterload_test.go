@@ -41,3 +41,18 @@ func TestMeterDemo(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// Where the servers' programs are missing, it names all of them before it makes anything.
+func TestMeterDemoWithoutServers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "meter", "demo")
+	cmd.Env = append(os.Environ(), beMain+"=1", "TMPDIR="+dir, "PATH="+dir)
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.HasPrefix(string(out), "reprise: the demonstration starts a Redis") || !strings.HasSuffix(string(out), " mariadb-server\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if left := files(t, dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -80,6 +80,10 @@ func TestContract(t *testing.T) {
 	}
 	problems := constants(packages, "httpguard", "Problem")
 	delete(problems, "urn:reprise:problem:")
+	operators := constants(packages, "api", "Problem")
+	for shared := range constants(packages, "meter/meterhttp", "Problem") {
+		delete(operators, shared)
+	}
 	paths := adminPaths(packages)
 	delete(paths, "/orders") // the demonstration's
 
@@ -88,7 +92,8 @@ func TestContract(t *testing.T) {
 		"Flags": flags, "Variables": variables, "Configuration keys": keys, "Tables": schema,
 		"Problem types": problems, "Headers": constants(packages, "httpguard", "Header"),
 		"Meter problem types": constants(packages, "meter/meterhttp", "Problem"), "Meter configuration keys": meterKeys,
-		"Metrics": metricNames(packages), "Paths": paths, "Outcomes": constants(packages, "httpguard", "Outcome"),
+		"Operator problem types": operators,
+		"Metrics":                metricNames(packages), "Paths": paths, "Outcomes": constants(packages, "httpguard", "Outcome"),
 	} {
 		for _, name := range slices.Sorted(maps.Keys(want)) {
 			if !listed[under][name] {

@@ -23,6 +23,7 @@ func TestSourceStates(t *testing.T) {
 		{"expired", completedBy(t, "a"), 2, window},
 		{"retryable", failedBy(t, "a", true), 2, 0},
 		{"abandoned", failedBy(t, "a", false), 2, 0},
+		{"forgotten", run(t, testClaim("a"), Acquired), 1, lease + forgottenAfterLease},
 	}
 	settle := Settle{Scope: testScope, Operation: idOf("o"), Remember: remember, Who: "w", Why: "y"}
 	for _, row := range []struct {
@@ -30,19 +31,19 @@ func TestSourceStates(t *testing.T) {
 		want    []Outcome // by situation
 	}{
 		{func(h Hold) Command { return Start{h, lease} },
-			[]Outcome{Started, LeaseEnded, AlreadyStarted, LeaseEnded, LeaseEnded, WrongState, WrongState, WrongState, WrongState}},
+			[]Outcome{Started, LeaseEnded, AlreadyStarted, LeaseEnded, LeaseEnded, WrongState, WrongState, WrongState, WrongState, NotFound}},
 		{func(h Hold) Command { return Renew{h, lease} },
-			[]Outcome{Renewed, Renewed, Renewed, Renewed, Renewed, WrongState, WrongState, WrongState, WrongState}},
+			[]Outcome{Renewed, Renewed, Renewed, Renewed, Renewed, WrongState, WrongState, WrongState, WrongState, NotFound}},
 		{func(h Hold) Command { return Complete{h, NewResponse("text/1", nil), window, remember} },
-			[]Outcome{WrongState, WrongState, CompletedNow, CompletedNow, CompletedNow, WrongState, WrongState, WrongState, WrongState}},
+			[]Outcome{WrongState, WrongState, CompletedNow, CompletedNow, CompletedNow, WrongState, WrongState, WrongState, WrongState, NotFound}},
 		{func(h Hold) Command { return Fail{Hold: h, NoEffect: true, Remember: remember} },
-			[]Outcome{WrongState, WrongState, Failed, Failed, Failed, WrongState, WrongState, WrongState, WrongState}},
+			[]Outcome{WrongState, WrongState, Failed, Failed, Failed, WrongState, WrongState, WrongState, WrongState, NotFound}},
 		{func(h Hold) Command { return Fail{Hold: h} },
-			[]Outcome{WrongState, WrongState, Failed, Failed, Failed, WrongState, WrongState, WrongState, WrongState}},
+			[]Outcome{WrongState, WrongState, Failed, Failed, Failed, WrongState, WrongState, WrongState, WrongState, NotFound}},
 		{func(h Hold) Command { return Release{h} },
-			[]Outcome{Released, Released, WrongState, WrongState, WrongState, WrongState, WrongState, WrongState, WrongState}},
+			[]Outcome{Released, Released, WrongState, WrongState, WrongState, WrongState, WrongState, WrongState, WrongState, AlreadyReleased}},
 		{func(h Hold) Command { return edit(settle, func(c *Settle) { c.Revision = h.Revision }) },
-			[]Outcome{WrongState, WrongState, WrongState, SettledNow, WrongState, WrongState, WrongState, WrongState, SettledNow}},
+			[]Outcome{WrongState, WrongState, WrongState, SettledNow, WrongState, WrongState, WrongState, WrongState, SettledNow, NotFound}},
 	} {
 		for i, s := range situations {
 			try := func(what string, hold Hold, want Outcome) {
@@ -55,7 +56,7 @@ func TestSourceStates(t *testing.T) {
 			}
 			hold := testHold("a", s.revision)
 			try("", hold, row.want[i])
-			if row.command(hold).Kind() == KindSettle {
+			if row.command(hold).Kind() == KindSettle || s.name == "forgotten" {
 				continue
 			}
 			hold.Attempt = 2

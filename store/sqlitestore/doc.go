@@ -5,7 +5,8 @@
 //
 // One goroutine writes. It takes every command that waits, runs all of them in one transaction, each as
 // load → [machine.Step] → write, and commits once: the wait for the disk is shared, and commands of one
-// key are decided in the order in which they came. While a group is committed, the next one gathers.
+// key are decided in the order in which they came. While a group is committed, the next one gathers. A caller
+// that nobody else is beside commits by itself, as a group of one: see [Options.Detached].
 //
 // # Reading
 //

@@ -198,3 +198,17 @@ func until(t *testing.T, s *Store, command machine.Command, first, then machine.
 		}
 	}
 }
+
+// A look takes the time before it takes the snapshot, and may find an answer that is younger. One with a window of nothing had
+// ended when it was made.
+func TestALookDoesNotJudgeAnAnswerBeforeItWasFinished(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	s := newStore(t, Options{Clock: clock.now})
+	begin := begun(t, s, 1)[0]
+	complete := completion(begin, []byte("answer"))
+	complete.Window = 0
+	want(t, s, machine.CompletedNow, complete)
+	clock.advance(-time.Microsecond) // to the time of who looks, before
+	want(t, s, machine.Gone, anotherCaller(begin))
+}

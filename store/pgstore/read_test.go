@@ -143,3 +143,18 @@ func TestAPurgeDelaysNoOther(t *testing.T) {
 	want(t, s, machine.NotFound, machine.Inspect{Scope: due[0].Scope})
 	want(t, s, machine.Acquired, anotherCaller(due[0]))
 }
+
+// A look takes the time before it takes the snapshot, and may find an answer that is younger. One with a window of nothing had
+// ended when it was made.
+func TestALookDoesNotJudgeAnAnswerBeforeItWasFinished(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	s := d.open(Options{})
+	begin := newBegin()
+	want(t, s, machine.Acquired, begin)
+	complete := completion(begin, []byte("answer"))
+	complete.Window = 0
+	want(t, s, machine.CompletedNow, complete)
+	d.advance(-time.Hour) // to the time of who looks, before
+	want(t, s, machine.Gone, anotherCaller(begin))
+}

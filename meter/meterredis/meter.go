@@ -22,6 +22,9 @@ var deductChangeLua string
 //go:embed script/policy.lua
 var policyLua string
 
+//go:embed script/line_policies.lua
+var linePoliciesLua string
+
 // deductReads is how many of the first keys of a deduction are read together with its record.
 const deductReads = 2
 
@@ -44,6 +47,7 @@ type Meter struct {
 	deduct   *redisstore.Effect
 	grant    *redisstore.Effect
 	policy   *rueidis.Lua
+	linePuts *rueidis.Lua // of policies of its own
 	unit     *rueidis.Lua
 	fence    *rueidis.Lua
 	admit    *rueidis.Lua
@@ -70,7 +74,7 @@ func New(store *redisstore.Store, options Options) (*Meter, error) {
 	}
 	return &Meter{
 		gate: gate{turn: make(chan struct{}, 1)}, timeLeft: store.Older(), store: store, client: store.Client(), names: names{options.Prefix}, calendar: options.Calendar, horizon: options.Horizon,
-		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), unit: rueidis.NewLuaScript(unitLua), fence: rueidis.NewLuaScript(fenceLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua), correct: rueidis.NewLuaScript(correctLua),
+		deduct: deduct.Held(), grant: grant.Held(), policy: rueidis.NewLuaScript(policyLua), linePuts: rueidis.NewLuaScript(linePoliciesLua), unit: rueidis.NewLuaScript(unitLua), fence: rueidis.NewLuaScript(fenceLua), moves: newMoves(), admit: rueidis.NewLuaScript(admitLua), correct: rueidis.NewLuaScript(correctLua),
 	}, nil
 }
 

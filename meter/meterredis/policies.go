@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"strings"
 	"sync"
 
@@ -207,29 +206,16 @@ func policyArguments(p meter.Policy) []string {
 	return args
 }
 
-// PutLinePolicies writes the policies that a line has of its own, in the place of those that it had.
+// PutLinePolicies writes the policies that a line has of its own, in the place of those that it had. Where there is a newer version of one, all are
+// left.
 func (m *Meter) PutLinePolicies(ctx context.Context, line, family string, set meter.PolicySet) error {
 	u := unitOf(line, family)
-	b := m.client.B()
-	key, fields := m.names.linePolicies(u, line), maps.Collect(func(yield func(string, string) bool) {
-		for _, f := range set.LineFields() {
-			if !yield(f.Name, f.Value) {
-				return
-			}
-		}
-	})
-	commands := rueidis.Commands{b.Multi().Build(), b.Del().Key(key).Build()}
-	if stamp := stampOf(set); stamp == "" {
-		commands = append(commands, b.Hdel().Key(m.names.unit(u)).Field(policiesField(line)).Build())
-	} else {
-		hset := b.Hset().Key(key).FieldValue()
-		for name, value := range fields {
-			hset = hset.FieldValue(name, value)
-		}
-		commands = append(commands, hset.Build(), b.Hset().Key(m.names.unit(u)).FieldValue().FieldValue(policiesField(line), stamp).Build())
+	args := []string{policiesField(line), stampOf(set)}
+	for _, f := range set.LineFields() {
+		args = append(args, f.Name, f.Value)
 	}
-	replies := m.client.DoMulti(ctx, append(commands, b.Exec().Build())...)
-	if err := replies[len(replies)-1].Error(); err != nil {
+	keys := []string{m.names.linePolicies(u, line), m.names.unit(u), m.store.GenerationKey(u.tag)}
+	if err := m.linePuts.Exec(ctx, m.client, keys, args).Error(); err != nil {
 		return store.Indeterminate(fmt.Errorf("policies of line %s: write them again: %w", line, err))
 	}
 	return nil

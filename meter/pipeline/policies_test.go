@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"crypto/rand"
 	"testing"
 
 	"github.com/reprise-dev/reprise/internal/servicetest"
@@ -26,7 +27,7 @@ func (p *plant) block(m *meterredis.Meter, line, family string) {
 func (p *plant) blocked(line, family string) bool {
 	p.t.Helper()
 	e := p.event(1)
-	e.Line = line
+	e.ID, e.Line = rand.Text(), line
 	decided, err := p.meter.Deduct(p.t.Context(), p.checked(e, family))
 	p.must(err)
 	return decided.Result.Why.Has(meter.ByLineBlocked)
@@ -107,5 +108,54 @@ func TestPolicyOfALineThatIsLetInAfterAMove(t *testing.T) {
 	}
 	if !p.blocked("fresh", "new") || p.blocked("line-1", "new") {
 		t.Error("the policy does not hold, or for another line")
+	}
+}
+
+// Whoever has read the policies of a line and is held up puts none of them in the place of newer ones. Those of an earlier generation are replaced,
+// whatever their versions.
+func TestOlderPoliciesOfALineComeLate(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), servicetest.NewRedis(t, servicetest.RedisOptions{Persistence: servicetest.PersistNothing})
+	p := newPlantOn(t, server.DSN(0), servicetest.Postgres(t).Database(t), 4)
+	const line, family = "line-0", "family-0"
+	var sets []meter.PolicySet // as they were read, the first when there were none
+	read := func() {
+		policies, err := p.ledger.Policies(ctx, []string{line})
+		p.must(err)
+		sets = append(sets, policies.Lines[line])
+	}
+	put := func(id meter.PolicyID, seen int64, name, value string) {
+		_, err := p.ledger.PutPolicy(ctx, line, id, seen, []meter.Field{{Name: name, Value: value}}, "test")
+		p.must(err)
+		read()
+	}
+	read()
+	put(meter.LineBlocked, 0, "blocked", "no")
+	put(meter.LineBlocked, 1, "blocked", "yes")
+	put(meter.LineCap, 0, "cap", "5000000")
+	newest := len(sets) - 1
+	for _, order := range [][]int{{newest, 0, 2, 1}, {2, 0, newest, 1}} {
+		for _, i := range order {
+			p.must(p.meter.PutLinePolicies(ctx, line, family, sets[i]))
+		}
+		if !p.blocked(line, family) {
+			t.Errorf("in the order %v: an older policy holds", order)
+		}
+	}
+	keys := p.meter.KeysOf(meterredis.Members{Family: family, Lines: []string{line}})
+	if cap := server.Do("HGET", keys.LinePolicies(line), "3:version"); cap != "1" {
+		t.Errorf("the cap has version %v", cap)
+	}
+
+	now := server.Do("HGET", keys.Unit(), "generation").(string)
+	server.Do("HSET", keys.Unit(), "generation", "0123")
+	p.must(p.meter.PutLinePolicies(ctx, line, family, sets[0]))
+	if left := server.Do("EXISTS", keys.LinePolicies(line)); left != int64(0) {
+		t.Errorf("of another generation there is %v", left)
+	}
+	p.must(p.meter.PutLinePolicies(ctx, line, family, sets[newest]))
+	server.Do("HSET", keys.Unit(), "generation", now)
+	if !p.blocked(line, family) {
+		t.Error("the policy does not hold")
 	}
 }

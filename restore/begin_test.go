@@ -193,7 +193,7 @@ func testPause(t *testing.T, s server) {
 	w.must(r.Pause(t.Context(), 0, "bob", "too fast"))
 	ctx, cancel := context.WithCancel(t.Context())
 	other := in(ctx, func(ctx context.Context) error { _, err := w.runner(p, "two").Work(ctx); return err })
-	if c, err := w.sessions().claim(t.Context(), v.ID, "three", time.Minute); err != nil || len(c.targets) > 0 {
+	if c, err := w.sessions().claim(t.Context(), v.ID, "three", time.Minute, 4); err != nil || len(c.targets) > 0 {
 		t.Errorf("taken while paused: %+v, %v", c.targets, err)
 	}
 	cancel()
@@ -220,7 +220,7 @@ func testPace(t *testing.T, s server) {
 	sessions, v := w.planned(p)
 	for _, batch := range []int{1, 5} {
 		w.must(sessions.Pace(t.Context(), v.ID, 1000, batch, "ann"))
-		c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute)
+		c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute, 4)
 		w.must(err)
 		if len(c.targets) != batch || c.session.Rate != 1000 {
 			t.Errorf("%d targets at %d, want %d at 1000", len(c.targets), c.session.Rate, batch)
@@ -247,7 +247,7 @@ func testCancel(t *testing.T, s server) {
 	w := newWorld(t, s)
 	p := newToy("toy", 12, 4)
 	sessions, v := w.planned(p)
-	late, err := sessions.claim(t.Context(), v.ID, "late", time.Minute)
+	late, err := sessions.claim(t.Context(), v.ID, "late", time.Minute, 4)
 	w.must(err)
 	r := w.runner(p, "one")
 	w.must(r.Cancel(t.Context(), 0, "ann", "wrong server"))
@@ -330,7 +330,7 @@ func testProgress(t *testing.T, s server) {
 	if progress.Known || len(progress.Phases) != 4 || progress.Phases[0].Pending != 20 {
 		t.Errorf("before anything is done: %+v", progress)
 	}
-	c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute)
+	c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute, 4)
 	w.must(err)
 	var results []result
 	for _, one := range c.targets {

@@ -17,18 +17,18 @@ type claim struct {
 	targets []claimed
 }
 
-// claimed is a target that a worker has taken, for the attempts-th time.
+// claimed is a target that a worker has taken, for the attempts-th time, and how many attempts it had before. Of a [suspect] it is no attempt to be taken.
 type claimed struct {
 	Target
-	id       int64
-	attempts int
+	id               int64
+	attempts, before int
 }
 
 func newToken() string { return rand.Text() }
 
 // claim takes targets of a session. Nothing is taken while there is nothing to do, it is paused, or the target system is not
-// known to have the fence.
-func (s *Sessions) claim(ctx context.Context, session int64, worker string, lease time.Duration) (c claim, err error) {
+// known to have the fence. A target has so many attempts until it is a suspect.
+func (s *Sessions) claim(ctx context.Context, session int64, worker string, lease time.Duration, attempts int) (c claim, err error) {
 	err = s.db.Change(ctx, func(tx *database.Tx) error {
 		c = claim{token: newToken()}
 		v, found, err := s.read(tx, s.sql.session, session)
@@ -41,17 +41,18 @@ func (s *Sessions) claim(ctx context.Context, session int64, worker string, leas
 		}
 		var one claimed
 		err = tx.Each(s.sql.claimTargets, []any{session, c.phase, v.Batch}, []any{&one.id, &one.From, &one.To, &one.Units, &one.Priority, &one.attempts}, func() error {
-			c.targets = append(c.targets, claimed{one.Target, one.id, one.attempts + 1})
+			c.targets = append(c.targets, claimed{one.Target, one.id, max(one.attempts, min(one.attempts+1, suspected(attempts))), one.attempts})
 			return nil
 		})
 		if err != nil || len(c.targets) == 0 {
 			return err
 		}
+		c.targets = alone(c.targets, attempts)
 		ids, err := c.ids()
 		if err != nil {
 			return err
 		}
-		return tx.Run(s.sql.leaseTargets, ids, worker, c.token, v.Epoch, lease.Microseconds())
+		return tx.Run(s.sql.leaseTargets, ids, worker, c.token, v.Epoch, lease.Microseconds(), suspected(attempts))
 	})
 	return c, err
 }
@@ -80,11 +81,15 @@ func (c claim) lost() error {
 
 // release gives back what is not marked. That it was taken does not count as an attempt.
 func (s *Sessions) release(ctx context.Context, c claim) error {
-	ids, err := c.ids()
+	forms := make([]markForm, len(c.targets))
+	for i, t := range c.targets {
+		forms[i] = markForm{ID: t.id, Attempts: t.before}
+	}
+	text, err := database.Batch(forms)
 	if err != nil {
 		return err
 	}
-	_, err = s.db.Do(ctx, s.sql.releaseTargets, ids, c.token)
+	_, err = s.db.Do(ctx, s.sql.releaseTargets, text, c.token)
 	return err
 }
 
@@ -97,6 +102,7 @@ type result struct {
 	again    time.Duration // how long it is not to be taken
 	findings []Finding
 	parts    []Target // it is split into these
+	born     int      // attempts that the parts have before they are tried
 }
 
 // The states of a target.
@@ -197,7 +203,7 @@ func (s *Sessions) split(ctx context.Context, c claim, worker string, r result) 
 		if err := tx.Run(s.sql.deleteTarget, id); err != nil {
 			return err
 		}
-		if err := s.put(tx, c.session.ID, c.phase, r.parts); err != nil {
+		if err := s.put(tx, c.session.ID, c.phase, r.parts, r.born); err != nil {
 			return err
 		}
 		if err := tx.Run(s.sql.growPhase, c.session.ID, c.phase, len(r.parts)-1); err != nil {

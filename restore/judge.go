@@ -21,7 +21,7 @@ func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err erro
 	}
 	r.done, r.findings, r.reason = Done{}, nil, err.Error()
 	switch {
-	case b.ctx.Err() != nil:
+	case b.ctx.Err() != nil || errors.Is(err, ErrLeaseLost):
 		r.state = pending
 	case errors.Is(err, ErrFenced):
 		r.state = pending
@@ -30,7 +30,7 @@ func (w *worker) judge(b *batch, t claimed, done Done, found []Finding, err erro
 		}
 		w.pace.paused = time.Now().Add(w.options.Poll) // all others are refused, too, until the manager has looked
 	case passing(err):
-		r.state, r.attempts, r.again = retryable, t.attempts-1, w.backoff(t.attempts)
+		r.state, r.attempts, r.again = retryable, t.before, w.backoff(t.attempts)
 		w.pace.paused = time.Now().Add(w.options.Poll) // whatever else is taken would fail in the same way
 	case errors.Is(err, ErrRefused):
 		r.state, b.refused = pending, err
@@ -57,7 +57,7 @@ func (w *worker) isolate(b *batch, r *result) {
 	parts, err := w.plan.Split(b.ctx, b.phase, r.Target)
 	switch {
 	case err != nil && (passing(err) || b.ctx.Err() != nil):
-		r.state, r.again = retryable, w.options.Poll
+		r.state, r.attempts, r.again = retryable, r.before, w.options.Poll
 	case err != nil:
 		r.state, r.reason = failed, fmt.Sprintf("%s; splitting it: %v", r.reason, err)
 	case len(parts) < 2:
@@ -67,7 +67,9 @@ func (w *worker) isolate(b *batch, r *result) {
 			r.state, r.reason = failed, fmt.Sprintf("%s; the plan splits it wrongly: %s", r.reason, what)
 			return
 		}
-		r.parts = parts
+		if r.parts = parts; r.ends(w.options.Attempts) > 0 { // what one of them has is suspected of all
+			r.born = suspected(w.options.Attempts)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func testPriority(t *testing.T, s server) {
 	w.must(sessions.Pace(t.Context(), v.ID, 0, 1, "ann"))
 	var taken []string
 	for range 6 {
-		c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute)
+		c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute, 4)
 		w.must(err)
 		for _, one := range c.targets {
 			taken = append(taken, one.From)
@@ -72,7 +72,7 @@ func testClaimsAreDisjoint(t *testing.T, s server) {
 		sessions := w.sessions()
 		group.Go(func() error {
 			for {
-				c, err := sessions.claim(t.Context(), v.ID, "worker", options("").withDefaults().Lease)
+				c, err := sessions.claim(t.Context(), v.ID, "worker", options("").withDefaults().Lease, 4)
 				if err != nil || len(c.targets) == 0 {
 					return err
 				}
@@ -100,7 +100,7 @@ func testLateWorker(t *testing.T, s server) {
 	w := newWorld(t, s)
 	p := newToy("toy", 12, 4)
 	s1, v := w.planned(p)
-	late, err := s1.claim(t.Context(), v.ID, "late", options("").Lease)
+	late, err := s1.claim(t.Context(), v.ID, "late", options("").Lease, 4)
 	w.must(err)
 	if len(late.targets) == 0 {
 		t.Fatal("nothing was taken")
@@ -141,13 +141,13 @@ func testDeadWorker(t *testing.T, s server) {
 	p := newToy("toy", 12, 4)
 	s1, v := w.planned(p)
 	lease := options("").Lease
-	dead, err := s1.claim(t.Context(), v.ID, "dead", lease)
+	dead, err := s1.claim(t.Context(), v.ID, "dead", lease, 4)
 	w.must(err)
-	if again, err := s1.claim(t.Context(), v.ID, "other", lease); err != nil || len(again.targets) != 0 {
+	if again, err := s1.claim(t.Context(), v.ID, "other", lease, 4); err != nil || len(again.targets) != 0 {
 		t.Fatalf("taken twice: %+v, %v", again, err)
 	}
 	w.expire()
-	other, err := w.sessions().claim(t.Context(), v.ID, "other", lease)
+	other, err := w.sessions().claim(t.Context(), v.ID, "other", lease, 4)
 	w.must(err)
 	if len(other.targets) != len(dead.targets) || other.targets[0].attempts != 2 {
 		t.Fatalf("%+v came back", other.targets)
@@ -288,7 +288,7 @@ func testMissingFence(t *testing.T, s server) {
 func testRefusedWorkerWaits(t *testing.T, s server) {
 	w := newWorld(t, s)
 	sessions, v := w.planned(newToy("toy", 12, 4))
-	c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute)
+	c, err := sessions.claim(t.Context(), v.ID, "one", time.Minute, 4)
 	w.must(err)
 	worker := New(sessions, newToy("toy", 12, 4), options("one")).worker(v.ID)
 	r := worker.judge(&batch{claim: c, ctx: t.Context()}, c.targets[0], Done{}, nil, ErrFenced)

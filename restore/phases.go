@@ -118,6 +118,7 @@ type targetForm struct {
 	To       string `json:"t"`
 	Units    int64  `json:"u"`
 	Priority int64  `json:"p"`
+	Attempts int    `json:"a"`
 }
 
 // list adds targets to a phase that was listed up to p.listed. Another one that did it meanwhile is [ErrLeaseLost].
@@ -131,7 +132,7 @@ func (l *lead) list(ctx context.Context, v Session, p *Phase, targets []Target, 
 		if err := only(n, err, l.lost()); err != nil {
 			return err
 		}
-		return l.put(tx, v.ID, p.Number, targets)
+		return l.put(tx, v.ID, p.Number, targets, 0)
 	})
 	if err == nil {
 		p.listed, p.Complete, p.Units, p.Targets = to, last, p.Units+units, p.Targets+int64(len(targets))
@@ -139,14 +140,14 @@ func (l *lead) list(ctx context.Context, v Session, p *Phase, targets []Target, 
 	return err
 }
 
-// put adds targets, which have to be new.
-func (s *Sessions) put(tx *database.Tx, session int64, phase int, targets []Target) error {
+// put adds targets, which have to be new, and have had so many attempts.
+func (s *Sessions) put(tx *database.Tx, session int64, phase int, targets []Target, attempts int) error {
 	if len(targets) == 0 {
 		return nil
 	}
 	forms := make([]targetForm, len(targets))
 	for i, t := range targets {
-		forms[i] = targetForm(t)
+		forms[i] = targetForm{t.From, t.To, t.Units, t.Priority, attempts}
 	}
 	text, err := database.Batch(forms)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -69,6 +70,7 @@ type Runner struct {
 	options  Options
 	// What a worker of this process has done may be the last that its manager waits for, and the other way round.
 	done, moved bell
+	trial       sync.RWMutex // held by whoever applies a target, and by who tries a suspect alone
 }
 
 // New returns a runner. The caller keeps the sessions open for as long as it is used.

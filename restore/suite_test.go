@@ -59,6 +59,8 @@ func suite(t *testing.T, s server) {
 		"trouble passes":             testTroublePasses,
 		"short lists":                testShortLists,
 		"quarantine":                 testQuarantine,
+		"deadly unit":                testDeadlyUnit,
+		"suspects are taken alone":   testSuspectsAreTakenAlone,
 		"impossible targets":         testImpossibleTargets,
 		"corrections":                testCorrections,
 		"check":                      testCheck,
@@ -96,7 +98,7 @@ func suite(t *testing.T, s server) {
 // onBoth reports whether a test is done on both servers in every run: together these send every statement.
 func onBoth(name string) bool {
 	switch name {
-	case "restore", "killed anywhere", "claims are disjoint", "late worker", "lost in the middle", "quarantine", "corrections", "check", "pause", "pace", "who and why", "cancel", "progress", "strange findings":
+	case "restore", "killed anywhere", "claims are disjoint", "late worker", "lost in the middle", "quarantine", "suspects are taken alone", "corrections", "check", "pause", "pace", "who and why", "cancel", "progress", "strange findings":
 		return true
 	}
 	return false

@@ -43,7 +43,7 @@ func (w *worker) run(ctx context.Context) error {
 	group.Go(func() error {
 		defer close(applied)
 		for b := range taken {
-			w.apply(b)
+			w.apply(ctx, b)
 			applied <- b // it is marked, or given back, also when the context has ended
 		}
 		return nil
@@ -70,7 +70,7 @@ func (w *worker) take(ctx context.Context, taken chan<- *batch) error {
 	var idle nap
 	for ctx.Err() == nil {
 		rung := w.moved.heard()
-		c, err := w.sessions.claim(ctx, w.session, w.options.Name, w.options.Lease)
+		c, err := w.sessions.claim(ctx, w.session, w.options.Name, w.options.Lease, w.options.Attempts)
 		switch {
 		case ctx.Err() != nil || err == nil && c.session.State.Over():
 			return nil
@@ -112,13 +112,21 @@ func (w *worker) hold(ctx context.Context, c claim) *batch {
 }
 
 // apply does what is to be done with the targets of a batch. What it does not come to is given back.
-func (w *worker) apply(b *batch) {
+func (w *worker) apply(ctx context.Context, b *batch) {
 	for _, t := range b.targets {
 		var done Done
 		var found []Finding
 		err := w.pace.wait(b.ctx, b.claim.session.Rate, t.Units)
-		if err == nil {
+		switch {
+		case err != nil:
+		case t.suspect(w.options.Attempts):
+			w.try(ctx, b, t)
+			b.targets, b.results = nil, nil // it is marked
+			return
+		default:
+			w.trial.RLock()
 			done, found, err = w.one(b, t)
+			w.trial.RUnlock()
 		}
 		b.results = append(b.results, w.judge(b, t, done, found, err))
 	}
@@ -128,9 +136,6 @@ func (w *worker) apply(b *batch) {
 func (w *worker) one(b *batch, t claimed) (done Done, found []Finding, err error) {
 	if what := t.valid(); what != "" {
 		return done, nil, fmt.Errorf("%w: the row in restore_targets says what cannot be: %s", errNoTarget, what)
-	}
-	if died := t.attempts > w.options.Attempts*deadAttempts; died {
-		return done, nil, fmt.Errorf("%w: it was taken %d times, and whoever took it did not say what became of it", ErrBadUnit, t.attempts)
 	}
 	if b.phase == b.claim.session.verification() {
 		done, found, err = w.plan.Verify(b.ctx, t.Target, b.claim.session.fence())
@@ -145,9 +150,6 @@ func (w *worker) one(b *batch, t claimed) (done Done, found []Finding, err error
 
 // errNoTarget is the error of a target that is none.
 var errNoTarget = errors.New("not a target")
-
-// deadAttempts is how many times as many attempts a target has whose workers say nothing any more.
-const deadAttempts = 4
 
 // mark notes what became of a batch. What was refused is somebody else's: its result counts for nothing. When the worker has to stop,
 // it is tried once, for a moment.

@@ -1,3 +1,4 @@
--- $1 session. What anybody has taken under an older epoch may be taken again: its writes are refused.
-UPDATE restore_targets FORCE INDEX (restore_targets_range) SET state = 'pending', available_at = 0, worker = '', token = '', attempts = GREATEST(attempts - 1, 0)
+-- $1 session. What anybody has taken under an older epoch may be taken again: its writes are refused. Whether whoever took it is late or dead nobody knows: it
+-- counts as an attempt.
+UPDATE restore_targets FORCE INDEX (restore_targets_range) SET state = 'pending', available_at = 0, worker = '', token = ''
 WHERE session = $1 AND state = 'processing'

@@ -47,7 +47,7 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 	}
 	filter := store.Filter{States: q.States, Operation: q.Operation}
 	found, err := lister.List(ctx, filter, q.Cursor, min(orDefault(q.Limit, 100), 1000))
-	if errors.Is(err, store.ErrCursor) {
+	if errors.Is(err, store.ErrCursor) || errors.Is(err, store.ErrLimit) {
 		return Page{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err != nil {

@@ -26,6 +26,8 @@ var (
 	ErrSecretReused = errors.New("secret used before")
 	// ErrCursor: no page of this listing gave this cursor, or it is not valid any more.
 	ErrCursor = errors.New("not a cursor of this listing")
+	// ErrLimit: no page, and no purge, can have so few records.
+	ErrLimit = errors.New("not a limit")
 	// ErrSchema: the store's schema is not one that this version can work with.
 	ErrSchema = errors.New("schema does not fit")
 )

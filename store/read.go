@@ -56,7 +56,7 @@ type Page struct {
 	ScannedAt machine.Instant
 }
 
-// Lister lists records in a fixed order. limit is between 1 and 1000; a page may hold fewer records
+// Lister lists records in a fixed order. limit is between 1 and 1000, and one below it is [ErrLimit]; a page may hold fewer records
 // and still have a next one.
 type Lister interface {
 	List(ctx context.Context, filter Filter, cursor string, limit int) (Page, error)
@@ -80,6 +80,19 @@ func BadCursor(cursor string) error {
 	return fmt.Errorf("%w: %q: list again from the beginning", ErrCursor, cursor)
 }
 
+// PageLimit returns the [ErrLimit] of a listing, or nil.
+func PageLimit(limit int) error { return atLeast(1, limit) }
+
+// PurgeLimit returns the [ErrLimit] of a purge, or nil.
+func PurgeLimit(limit int) error { return atLeast(0, limit) }
+
+func atLeast(least, limit int) error {
+	if limit < least {
+		return fmt.Errorf("%w: %d: at least %d is expected", ErrLimit, limit, least)
+	}
+	return nil
+}
+
 // Counts are numbers of records by judged state.
 type Counts struct {
 	States map[machine.State]int64
@@ -98,7 +111,8 @@ type Counter interface {
 // Purger deletes what counts as absent.
 type Purger interface {
 	// Purge deletes at most limit records and returns how many it deleted. Fewer than limit means
-	// that no more are due. It never deletes what is unfinished, and never blocks commands for long.
+	// that no more are due. It never deletes what is unfinished, and never blocks commands for long. A limit below 0
+	// is [ErrLimit].
 	Purge(ctx context.Context, limit int) (int, error)
 }
 

@@ -12,6 +12,9 @@ import (
 // List implements [store.Lister]. Records come in the order of their digests, and the cursor is the
 // digest of the last one.
 func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+	if err := store.PageLimit(limit); err != nil {
+		return store.Page{}, err
+	}
 	page := store.Page{}
 	if err := s.usable(ctx); err != nil {
 		return page, err
@@ -59,6 +62,9 @@ func (s *Store) Count(ctx context.Context) (store.Counts, error) {
 
 // Purge implements [store.Purger].
 func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
+	if err := store.PurgeLimit(limit); err != nil {
+		return 0, err
+	}
 	if err := s.usable(ctx); err != nil {
 		return 0, err
 	}

@@ -70,6 +70,9 @@ func list(ctx context.Context, s store.Store, filter store.Filter, cursor string
 
 // Purge implements [store.Purger], for both.
 func (s *Store) Purge(ctx context.Context, limit int) (deleted int, err error) {
+	if err := store.PurgeLimit(limit); err != nil {
+		return 0, err
+	}
 	for _, each := range []store.Store{s.pair.primary, s.pair.previous} {
 		purger, ok := store.As[store.Purger](each)
 		if !ok || deleted == limit {

@@ -20,6 +20,9 @@ const (
 // Purge implements [store.Purger]. It deletes in transactions of 500 rows, oldest first. A key that is held is
 // left for the next time. What was deleted before an error stays deleted, and is counted.
 func (s *Store) Purge(ctx context.Context, limit int) (deleted int, err error) {
+	if err := store.PurgeLimit(limit); err != nil {
+		return 0, err
+	}
 	for deleted < limit {
 		size := min(purgeBatch, limit-deleted)
 		gone, err := s.purgeOnce(ctx, size)

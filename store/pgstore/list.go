@@ -21,6 +21,9 @@ const (
 // of the last one that was looked at. A page is one snapshot, and looks at 10,000 rows at most. Answers
 // are read for the records that fit only.
 func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+	if err := store.PageLimit(limit); err != nil {
+		return store.Page{}, err
+	}
 	return s.list(ctx, filter, cursor, limit, scanLimit)
 }
 

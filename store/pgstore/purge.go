@@ -20,6 +20,9 @@ const (
 // Purge implements [store.Purger]. It deletes in transactions of 500 rows. A key that is held is left for
 // the next time. What was deleted before an error stays deleted, and is counted.
 func (s *Store) Purge(ctx context.Context, limit int) (deleted int, err error) {
+	if err := store.PurgeLimit(limit); err != nil {
+		return 0, err
+	}
 	for _, sql := range []string{s.sql.purgeOpen, s.sql.purgeAnswered} {
 		for more := true; more && deleted < limit; {
 			size := min(purgeBatch, limit-deleted)

@@ -25,6 +25,9 @@ const (
 //
 // While a bucket has lost its data nothing is listed: the error is [store.ErrLost].
 func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+	if err := store.PageLimit(limit); err != nil {
+		return store.Page{}, err
+	}
 	ctx, leave, err := s.enterForLong(ctx)
 	if err != nil {
 		return store.Page{}, err

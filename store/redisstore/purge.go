@@ -14,6 +14,9 @@ import (
 // limit is gone on with by the next one of this process, unless a server was replaced. It pauses between steps: other
 // commands come first. What was deleted before an error stays deleted, and is counted.
 func (s *Store) Purge(ctx context.Context, limit int) (deleted int, err error) {
+	if err := store.PurgeLimit(limit); err != nil {
+		return 0, err
+	}
 	ctx, leave, err := s.enterForLong(ctx)
 	if err != nil {
 		return 0, err

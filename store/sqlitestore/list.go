@@ -17,6 +17,9 @@ const (
 // List implements [store.Lister]. Records come in the order of their digests, and the cursor is the
 // digest of the last one that was looked at. A page looks at 10,000 rows at most.
 func (s *Store) List(ctx context.Context, filter store.Filter, cursor string, limit int) (store.Page, error) {
+	if err := store.PageLimit(limit); err != nil {
+		return store.Page{}, err
+	}
 	return s.list(ctx, filter, cursor, limit, scanLimit)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 // purgeBatch is how many rows one transaction deletes: commands wait for no more than that.
@@ -15,6 +16,9 @@ const purgeBatch = 200
 // Purge implements [store.Purger]. It deletes in transactions of 200 rows, between which commands run.
 // What was deleted before an error stays deleted, and is counted.
 func (s *Store) Purge(ctx context.Context, limit int) (int, error) {
+	if err := store.PurgeLimit(limit); err != nil {
+		return 0, err
+	}
 	deleted := 0
 	batch := purge{after: math.MinInt64}
 	for deleted < limit && !batch.exhausted {

@@ -85,6 +85,7 @@ var parts = [...]struct {
 	{"list while changing", on(runListWhileChanging)},
 	{"count", on(runCount)},
 	{"purge", on(runPurge)},
+	{"limits", on(runLimits)},
 	{"purge spares what is unknown", on(runPurgeSpares)},
 	{"watch", on(runWatch)},
 	{"import", runImport},

@@ -60,7 +60,7 @@ func redisPlace(dsn, rest string) (*place, error) {
 // checkDSN says what to look at when a server cannot be used, which is not for what it has lost.
 func (p *place) checkDSN(err error) error {
 	if errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrLost) {
-		return fmt.Errorf("%w. Check that Redis runs and can be reached from here, and that host, port, user, password, database and TLS (rediss://) are as in %v", err, p)
+		return fmt.Errorf("%w (check that Redis runs and can be reached from here, and that host, port, user, password, database and TLS (rediss://) are as in %v)", err, p)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -105,8 +106,16 @@ func (r *restoring) open(ctx context.Context, changes bool, needed []string) (_ 
 	if at.ledger, err = meterledger.Open(ctx, c.Ledger, meterledger.Options{}); err != nil {
 		return nil, err
 	}
+	if !changes || !slices.Contains(needed, keyRedis) {
+		if err := at.adopt(ctx); err != nil {
+			return nil, errors.Join(err, at.ledger.Close())
+		}
+	}
 	if err := at.ledger.CheckTerms(ctx, meterledger.Terms{Calendar: at.calendar, Horizon: at.horizon}); err != nil {
-		return nil, errors.Join(otherTerms(err), at.ledger.Close())
+		if err = otherTerms(err); r.file == "" && errors.As(err, &usageError{}) {
+			err = fmt.Errorf("%w. The meter's file has both: --config", err)
+		}
+		return nil, errors.Join(err, at.ledger.Close())
 	}
 	at.sessions, err = restore.Open(ctx, c.Ledger, 0)
 	if errors.Is(err, store.ErrSchema) && !changes {
@@ -123,6 +132,23 @@ func (r *restoring) open(ctx context.Context, changes bool, needed []string) (_ 
 		return nil, errors.Join(err, at.ledger.Close())
 	}
 	return at, nil
+}
+
+// adopt takes from the ledger the terms that nobody said: at three in the morning the file need not be at hand to see what there is.
+// What was said is compared with the ledger's. Who closes gates and waits for processes to drain needs the file, which says for how long.
+func (at *restorePlace) adopt(ctx context.Context) error {
+	terms, err := at.ledger.Terms(ctx, meterledger.Terms{Calendar: at.calendar, Horizon: at.horizon})
+	if err != nil {
+		return err
+	}
+	said := at.config.Said
+	if !said["zone"] && !said["anchor"] {
+		at.calendar = terms.Calendar
+	}
+	if !said["retention"] && !said["tolerance"] {
+		at.horizon = terms.Horizon
+	}
+	return nil
 }
 
 func (r *restoring) load(needed []string) (*config.Meter, error) {

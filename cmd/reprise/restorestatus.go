@@ -38,7 +38,7 @@ func newRestoreStatusCommand(r *restoring) *cobra.Command {
 			if progress, err = at.sessions.Progress(cmd.Context(), last.ID); err != nil || !progress.Session.State.Over() || asJSON {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "it is over: "+nextStep(progress))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "it is over. next: "+nextStep(progress))
 			return err
 		}),
 	}

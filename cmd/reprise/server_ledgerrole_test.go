@@ -55,8 +55,21 @@ func (at *meterSite) restores() {
 	if _, err := connection.Do("FLUSHDB"); err != nil {
 		at.t.Fatal(err)
 	}
-	for _, args := range [][]string{{"start", "--who", "ann", "--why", "Redis was emptied"}, {"status"}, {"verify", "--correct", "--who", "ann", "--why", "a look"}, {"certificate"}} {
+	both := []string{"--redis", at.redis, "--ledger", at.sql}
+	if c := call(at.t, "", append([]string{"restore", "assess"}, both...)...); c.code != exitDifferent || !strings.Contains(c.out, "empty") {
+		at.t.Errorf("without the file, of which the ledger knows what is needed: %+v", c)
+	}
+	if c := call(at.t, "", append([]string{"restore", "start"}, both...)...); c.code != exitUsage || !strings.Contains(c.err, "--config") {
+		at.t.Errorf("without the file, which says how long processes drain: %+v", c)
+	}
+	for _, args := range [][]string{{"start", "--who", "ann", "--why", "Redis was emptied"}, {"verify", "--correct", "--who", "ann", "--why", "a look"}} {
 		must(at.t, append(append([]string{"restore"}, args...), "--config", at.path("meter.yaml"))...)
+	}
+	for _, args := range [][]string{{"status", "--watch"}, {"verify"}, {"certificate"}} {
+		must(at.t, append(append([]string{"restore"}, args...), both...)...)
+	}
+	if c := callIn(at.t, []string{"REPRISE_METER_RETENTION=9d"}, "", append([]string{"restore", "status"}, both...)...); c.code != exitUsage || !strings.Contains(c.err, "retention") {
+		at.t.Errorf("another retention, which was said: %+v", c)
 	}
 	at.must("audit")
 }

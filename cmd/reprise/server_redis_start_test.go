@@ -181,7 +181,7 @@ func TestRedisThatCannotBeUsed(t *testing.T) {
 	server := servicetest.NewRedis(t, servicetest.RedisOptions{Users: map[string]string{"blind": "~* -@all +@read +@write +@connection +@scripting -@dangerous +time"}})
 	dsn := server.DSN(0)
 	for name, c := range map[string]struct{ dsn, want string }{
-		"nobody listens": {changed(t, dsn, func(u *url.URL) { u.Host = "127.0.0.1:1" }), "Check that Redis runs"},
+		"nobody listens": {changed(t, dsn, func(u *url.URL) { u.Host = "127.0.0.1:1" }), "check that Redis runs"},
 		"wrong password": {changed(t, dsn, func(u *url.URL) { u.User = url.UserPassword("app", password) }), "user, password"},
 		"no password":    {changed(t, dsn, func(u *url.URL) { u.User = nil }), "user, password"},
 		"no database":    {changed(t, dsn, func(u *url.URL) { u.Path = "/99999" }), "database"},

@@ -21,6 +21,8 @@ type Meter struct {
 	MaxWait              time.Duration
 	DrainTimeout         time.Duration
 	Log                  Log
+	// Said are the keys that have a value from somewhere, and not their default alone.
+	Said map[string]bool
 }
 
 // MeterKeys returns every key of `reprise meter`.
@@ -41,7 +43,10 @@ func LoadMeter(from Sources, needed ...string) (*Meter, error) {
 		}
 	}
 	l.readAbove(from)
-	config := &Meter{}
+	config := &Meter{Said: map[string]bool{}}
+	for name := range l.values {
+		config.Said[name] = true
+	}
 	places := assign(l, config, meterKeys(), l.values, nil)
 	for _, k := range l.keys {
 		if _, given := l.values[k.Name]; !given && !l.unread && slices.Contains(needed, k.Name) {

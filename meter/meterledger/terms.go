@@ -47,21 +47,54 @@ func (l *Ledger) RenewTerms(ctx context.Context, t Terms) error {
 	})
 }
 
-func (l *Ledger) sameTerms(tx *database.Tx, t Terms) error {
-	var zone string
-	var anchor int
+// kept are terms as they are in the tables: an anchor, or a retention, of 0 is none.
+type kept struct {
+	zone                 string
+	anchor               int
+	retention, tolerance time.Duration
+}
+
+func (l *Ledger) keptTerms(tx *database.Tx) (k kept, err error) {
 	var retained, tolerated int64
-	if err := tx.One(l.sql.terms, nil, &zone, &anchor, &retained, &tolerated); err != nil {
+	err = tx.One(l.sql.terms, nil, &k.zone, &k.anchor, &retained, &tolerated)
+	k.retention, k.tolerance = time.Duration(retained)*time.Microsecond, time.Duration(tolerated)*time.Microsecond
+	return k, err
+}
+
+// Terms returns the terms of the ledger: what it has none of yet is as in otherwise.
+func (l *Ledger) Terms(ctx context.Context, otherwise Terms) (t Terms, err error) {
+	var k kept
+	if err := l.db.Look(ctx, func(tx *database.Tx) error { k, err = l.keptTerms(tx); return err }); err != nil {
+		return otherwise, err
+	}
+	t = otherwise
+	if k.anchor != 0 {
+		zone, err := time.LoadLocation(k.zone)
+		if err != nil {
+			return otherwise, fmt.Errorf("the ledger's days are those of %q, which this machine does not know: %w", k.zone, err)
+		}
+		if t.Calendar, err = meter.NewCalendar(zone, k.anchor); err != nil {
+			return otherwise, err
+		}
+	}
+	if k.retention != 0 {
+		t.Horizon.Retention, t.Horizon.Tolerance = k.retention, k.tolerance
+	}
+	return t, nil
+}
+
+func (l *Ledger) sameTerms(tx *database.Tx, t Terms) error {
+	k, err := l.keptTerms(tx)
+	if err != nil {
 		return err
 	}
-	if anchor != 0 && (zone != t.Calendar.Zone().String() || anchor != t.Calendar.Anchor()) {
+	if k.anchor != 0 && (k.zone != t.Calendar.Zone().String() || k.anchor != t.Calendar.Anchor()) {
 		return fmt.Errorf("%w: its days are those of %s, and its months begin on day %d, and this process is to count in %s, from day %d: configure zone and anchor as the ledger has them",
-			ErrCalendar, zone, anchor, t.Calendar.Zone(), t.Calendar.Anchor())
+			ErrCalendar, k.zone, k.anchor, t.Calendar.Zone(), t.Calendar.Anchor())
 	}
-	retention, tolerance := time.Duration(retained)*time.Microsecond, time.Duration(tolerated)*time.Microsecond
-	if retention != 0 && (retention != t.Horizon.Retention || tolerance != t.Horizon.Tolerance) {
+	if k.retention != 0 && (k.retention != t.Horizon.Retention || k.tolerance != t.Horizon.Tolerance) {
 		return fmt.Errorf("%w: its retention is %v with a tolerance of %v, and this process is configured for %v and %v: configure both as the ledger has them, or change them for all: stop every process, configure it, and call `reprise meter hydrate --renew`",
-			ErrHorizon, retention, tolerance, t.Horizon.Retention, t.Horizon.Tolerance)
+			ErrHorizon, k.retention, k.tolerance, t.Horizon.Retention, t.Horizon.Tolerance)
 	}
 	return nil
 }

@@ -252,8 +252,10 @@ func (v *invocation) outcome(ctx context.Context, verdict flow.Verdict) (Outcome
 		fail.Kind, fail.Cause = ErrLost, v.failure
 	case flow.Corrupt:
 		fail.Kind, fail.Cause = ErrCorrupt, v.failure
-	case flow.Unavailable, flow.Outdated:
+	case flow.Unavailable:
 		fail.Kind, fail.Cause, fail.RetryAfter = ErrUnavailable, v.failure, time.Second
+	case flow.Outdated:
+		fail.Kind, fail.RetryAfter = ErrOutdated, time.Second
 	case flow.Left:
 		fail.Kind, fail.Cause = ErrUnavailable, context.Cause(ctx)
 	default:

@@ -27,6 +27,7 @@
 //	ErrNoEffect      the action failed without effect (Error.Cause says how): try again
 //	ErrUnavailable   the action did not run: the store cannot be asked; try again
 //	ErrLost          the action did not run: the store has lost its data (also ErrUnavailable)
+//	ErrOutdated      the action did not run: the claim came too late, three times; try again (also ErrUnavailable)
 //	ErrCorrupt       the action did not run: the key's record cannot be read
 //	ErrSecret        the action did not run: the secret is not the store's
 //	ErrLeaseLost     from Run.Start and Run.Complete: the key is no longer held; stop

@@ -32,6 +32,10 @@ var (
 	ErrUnavailable = errors.New("store unavailable")
 	// ErrLost: the store has lost its data. The action was not run. errors.Is finds ErrUnavailable too.
 	ErrLost = errors.New("store has lost its data")
+	// ErrOutdated: the store can be asked, and makes no record under the versions of the secret that it named just before, three times: the
+	// claim came too late each time, or its clock jumps. Under a version that this process has not seen the key may have a record,
+	// so nothing may take this for a store that cannot be asked and run all the same. Try again; errors.Is finds ErrUnavailable too.
+	ErrOutdated = errors.New("the claim came too late to make a record")
 	// ErrCorrupt: the record of the key cannot be read. The action was not run.
 	ErrCorrupt = errors.New("record cannot be read")
 	// ErrSecret: the secret is not the one under which the store's records were made.
@@ -79,7 +83,7 @@ func (e *Error) Error() string {
 // Unwrap lets errors.Is and errors.As see the kind and the cause.
 func (e *Error) Unwrap() []error {
 	errs := []error{e.Kind}
-	if e.Kind == ErrLost {
+	if e.Kind == ErrLost || e.Kind == ErrOutdated {
 		errs = append(errs, ErrUnavailable)
 	}
 	if e.Cause != nil {

@@ -60,7 +60,7 @@ func ranOutcome(err error) string {
 }
 
 // failsOpen reports whether the request is to run unguarded. A store that has lost its data is not
-// failed open: what it forgot may have been done.
+// failed open: what it forgot may have been done. Nor is one that answers, and makes no record: somebody else may have one.
 func (x *exchange) failsOpen(outcome reprise.Outcome, err error) bool {
 	var failure *reprise.Error
 	return x.middleware.options.FailOpen && !outcome.Ran && errors.As(err, &failure) && failure.Kind == reprise.ErrUnavailable

@@ -2,11 +2,13 @@ package httpguard_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +73,33 @@ func TestLostStoreIsNotFailedOpen(t *testing.T) {
 	a.wantProblem(t, 503, "store-lost")
 	if a.header.Get("Retry-After") == "" || s.runs.Load() != 0 {
 		t.Errorf("Retry-After %q, the handler ran %d times", a.header.Get("Retry-After"), s.runs.Load())
+	}
+}
+
+// A store that answers, and makes no record because each claim comes too late, is asked: failing open would run what may have a record under a
+// version of the secret that this process has not seen.
+func TestOutdatedClaimIsNotFailedOpen(t *testing.T) {
+	t.Parallel()
+	var clock atomic.Int64 // which jumps between the look at the versions and the claim, whenever it is read
+	jumps := memstore.New(func() time.Time {
+		return time.Unix(1_800_000_000, 0).Add(time.Duration(clock.Add(1)) * reprise.SecretNotice)
+	})
+	policy := quick()
+	policy.Secrets = reprisetest.Secrets(t)
+	guard, err := reprise.New(jumps, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serveOn(t, guard, httpguard.Options{FailOpen: true}, created)
+	a := s.post("k1")
+	a.wantProblem(t, 503, "store-unavailable")
+	if a.header.Get("Retry-After") != "1" || a.header.Get(httpguard.HeaderNoEffect) != "true" || s.runs.Load() != 0 {
+		t.Errorf("%v, the handler ran %d times", a.header, s.runs.Load())
+	}
+	call := reprise.Call{Operation: "pay", Principal: "alice", Key: "k1", Payload: []byte("tea")}
+	_, err = guard.Do(t.Context(), call, func(context.Context, *reprise.Run) (reprise.Response, error) { return reprise.Response{}, nil })
+	if !errors.Is(err, reprise.ErrOutdated) || !errors.Is(err, reprise.ErrUnavailable) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -39,7 +39,7 @@ func refusal(err error) (p Problem, fault bool) {
 	case kind == reprise.ErrLost:
 		p.Type, p.RetryAfter, fault = ProblemStoreLost, 30*time.Second, true
 		p.Detail = "Nothing was done, because nobody could tell whether this was done before. Try again later with the same key."
-	case kind == reprise.ErrUnavailable || kind == reprise.ErrClosed || kind == reprise.ErrSecret:
+	case kind == reprise.ErrUnavailable || kind == reprise.ErrOutdated || kind == reprise.ErrClosed || kind == reprise.ErrSecret:
 		p.Type, p.RetryAfter, fault = ProblemStoreUnavailable, max(failure.RetryAfter, time.Second), true
 		p.Detail = "Nothing was done. Try again with the same key."
 	case kind == reprise.ErrInvalid:

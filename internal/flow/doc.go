@@ -87,7 +87,7 @@ const (
 	Lost                 // the action was not run: the store lost its data
 	Corrupt              // the action was not run: the record cannot be read
 	Left                 // the caller gave up before the action began
-	Outdated             // the action was not run: the invocation is too old to make a record
+	Outdated             // the action was not run: the invocation is too old to make a record. Another version may have one: this fails closed
 )
 
 // Directive is what to do next. A Verdict other than Undecided is the answer for the caller, given

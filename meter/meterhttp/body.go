@@ -71,39 +71,59 @@ func (s *Service) readObject(w http.ResponseWriter, r *http.Request, fields map[
 // decodeObject reads an object with these fields, each at most once and spelled exactly so, and returns which are there. An
 // error is a [*meter.Refusal].
 func decodeObject(body []byte, fields map[string]any) (map[string]bool, error) {
-	seen := map[string]bool{}
 	d := json.NewDecoder(bytes.NewReader(body))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
 		return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "Send one JSON object."}
 	}
-	for d.More() {
-		token, err := d.Token()
-		name, _ := token.(string)
+	seen, err := eachField(d, func(name string) error {
 		to, known := fields[name]
-		switch {
-		case err != nil:
-			return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "The body is not JSON: " + err.Error()}
-		case !known:
-			return nil, &meter.Refusal{Reason: meter.UnknownField, Field: name[:min(len(name), meter.MaxID)], Detail: "Leave it out. The fields are " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ") + "."}
-		case seen[name]:
-			return nil, &meter.Refusal{Reason: meter.DuplicateField, Field: name, Detail: "It is there twice: send it once."}
+		if !known {
+			return &meter.Refusal{Reason: meter.UnknownField, Field: shown(name), Detail: "Leave it out. The fields are " + strings.Join(slices.Sorted(maps.Keys(fields)), ", ") + "."}
 		}
-		if err := decodeValue(d, to); err != nil {
-			if twice, ok := errors.AsType[*meter.Refusal](err); ok {
-				return nil, twice
-			}
-			return nil, &meter.Refusal{Reason: meter.WrongType, Field: name, Detail: "Amounts are whole numbers in digits alone, ids are texts: " + strings.TrimPrefix(err.Error(), "json: ")}
+		err := decodeValue(d, to)
+		if _, refused := errors.AsType[*meter.Refusal](err); err == nil || refused {
+			return err
 		}
-		seen[name] = true
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "The body is not JSON: " + err.Error()}
+		return &meter.Refusal{Reason: meter.WrongType, Field: name, Detail: "Amounts are whole numbers in digits alone, ids are texts: " + strings.TrimPrefix(err.Error(), "json: ")}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, &meter.Refusal{Reason: meter.Malformed, Detail: "Something follows the object: send one."}
 	}
 	return seen, nil
 }
+
+// eachField reads an object behind its brace, and has each value read, of a name that is there once: encoding/json takes the last of several.
+func eachField(d *json.Decoder, value func(name string) error) (seen map[string]bool, err error) {
+	seen = map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, notJSON(err)
+		}
+		name, _ := token.(string)
+		if seen[name] {
+			return nil, &meter.Refusal{Reason: meter.DuplicateField, Field: shown(name), Detail: "It is there twice: send it once."}
+		}
+		if err := value(name); err != nil {
+			return nil, err
+		}
+		seen[name] = true
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, notJSON(err)
+	}
+	return seen, nil
+}
+
+func notJSON(err error) error {
+	return &meter.Refusal{Reason: meter.Malformed, Detail: "The body is not JSON: " + err.Error()}
+}
+
+// shown is the name of a field as far as it is told.
+func shown(name string) string { return name[:min(len(name), meter.MaxID)] }
 
 // decodeValue reads a value, of which no part is null: encoding/json takes that for nothing said, and leaves what was to be read at zero.
 func decodeValue(d *json.Decoder, to any) error {
@@ -125,31 +145,17 @@ func decodeValue(d *json.Decoder, to any) error {
 	}
 }
 
-// once refuses an object that has a name twice: encoding/json takes the last of them.
+// once refuses an object that has a name twice.
 func once(raw []byte) error {
-	d, seen := json.NewDecoder(bytes.NewReader(raw)), map[string]bool{}
+	d := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
 		return nil //nolint:nilerr // another one says what it is
 	}
-	for d.More() {
-		token, err := d.Token()
-		name, _ := token.(string)
-		var value json.RawMessage
-		if err == nil {
-			err = d.Decode(&value)
-		}
-		if err != nil {
-			return err
-		}
-		if seen[name] {
-			return &meter.Refusal{Reason: meter.DuplicateField, Field: name[:min(len(name), meter.MaxID)], Detail: "It is there twice: send it once."}
-		}
-		seen[name] = true
-	}
-	return nil
+	_, err := eachField(d, func(string) error { return d.Decode(new(json.RawMessage)) })
+	return err
 }
 
-// month reads a parameter yyyyMM; 0 if it is not there.
+// monthParameter reads a parameter yyyyMM; 0 if it is not there.
 func monthParameter(w http.ResponseWriter, r *http.Request) (meter.Month, bool) {
 	text := r.URL.Query().Get("month")
 	if text == "" {

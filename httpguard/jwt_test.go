@@ -2,68 +2,24 @@ package httpguard_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/reprise-dev/reprise/httpguard"
+	"github.com/reprise-dev/reprise/internal/tokentest"
 )
 
-// issuer makes tokens and serves the key set that verifies them.
-type issuer struct {
-	key    *ecdsa.PrivateKey
-	kid    string // "": tokens do not name their key
-	server *httptest.Server
-	set    atomic.Pointer[[]byte]
-	down   atomic.Bool
-	reads  atomic.Pointer[func()] // called for each read of the set
-}
+// issuer is an issuer whose key set is that of a principal.
+type issuer struct{ *tokentest.Issuer }
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	i := &issuer{}
-	i.rotate(t, "one")
-	i.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if read := i.reads.Load(); read != nil {
-			(*read)()
-		}
-		if i.down.Load() {
-			http.Error(w, "down", 503)
-			return
-		}
-		_, _ = w.Write(*i.set.Load())
-	}))
-	t.Cleanup(i.server.Close)
-	return i
-}
-
-// rotate replaces the key.
-func (i *issuer) rotate(t *testing.T, kid string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	jwk, err := jwkset.NewJWKFromKey(key.Public(), jwkset.JWKOptions{Metadata: jwkset.JWKMetadataOptions{KID: kid, ALG: jwkset.AlgES256}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := json.Marshal(jwkset.JWKSMarshal{Keys: []jwkset.JWKMarshal{jwk.Marshal()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	i.key, i.kid = key, kid
-	i.set.Store(&set)
+	return &issuer{tokentest.New(t)}
 }
 
 // principal returns the principal of a key set that is kept until the test ends.
@@ -71,7 +27,7 @@ func (i *issuer) principal(t *testing.T, o httpguard.JWTOptions) httpguard.Princ
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	o.JWKS, o.Client = i.server.URL, i.server.Client()
+	o.JWKS, o.Client = i.Server.URL, i.Server.Client()
 	p, err := httpguard.JWT(ctx, o)
 	if err != nil {
 		t.Fatal(err)
@@ -93,15 +49,7 @@ func claims(extra jwt.MapClaims) jwt.MapClaims {
 
 func (i *issuer) token(t *testing.T, c jwt.MapClaims) string {
 	t.Helper()
-	token := jwt.NewWithClaims(jwt.SigningMethodES256, c)
-	if i.kid != "" {
-		token.Header["kid"] = i.kid
-	}
-	signed, err := token.SignedString(i.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "Authorization: Bearer " + signed
+	return "Authorization: Bearer " + i.Token(t, c)
 }
 
 func TestJWTPrincipal(t *testing.T) {
@@ -173,7 +121,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 func TestKeySetCannotBeRead(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	i.down.Store(true)
+	i.Down.Store(true)
 	h := guarded(t, i.principal(t, httpguard.JWTOptions{}))
 	w := record(h, "k1", i.token(t, claims(nil)))
 	if w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") || w.Header().Get("Retry-After") == "" {
@@ -187,8 +135,8 @@ func TestRotatedWhileTheKeySetCannotBeRead(t *testing.T) {
 	i := newIssuer(t)
 	h := guarded(t, i.principal(t, httpguard.JWTOptions{}))
 	before := i.token(t, claims(nil))
-	i.down.Store(true)
-	i.rotate(t, "two")
+	i.Down.Store(true)
+	i.Rotate(t, "two")
 	for try := range 2 { // the second does not ask again so soon
 		if w := record(h, "k1", i.token(t, claims(nil))); w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") {
 			t.Errorf("try %d: %d %s", try, w.Code, w.Body)
@@ -205,10 +153,10 @@ func TestTokensThatComeWithANewKeyTogether(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	h := guarded(t, i.principal(t, httpguard.JWTOptions{}))
-	i.rotate(t, "two")
+	i.Rotate(t, "two")
 	arrived, release := make(chan struct{}), make(chan struct{})
 	read := func() { close(arrived); <-release }
-	i.reads.Store(&read)
+	i.Reads.Store(&read)
 	token, first := i.token(t, claims(nil)), make(chan *httptest.ResponseRecorder)
 	go func() { first <- record(h, "k1", token) }()
 	<-arrived
@@ -224,7 +172,7 @@ func TestTokensThatComeWithANewKeyTogether(t *testing.T) {
 	}
 	i = newIssuer(t)
 	h = guarded(t, i.principal(t, httpguard.JWTOptions{}))
-	i.kid = "nobody's"
+	i.KID = "nobody's"
 	if w := record(h, "k3", i.token(t, claims(nil))); w.Code != 401 {
 		t.Errorf("a key that nobody has: %d %s", w.Code, w.Body)
 	}
@@ -234,13 +182,13 @@ func TestTokensThatComeWithANewKeyTogether(t *testing.T) {
 func TestUnnamedKeys(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	i.down.Store(true)
-	i.rotate(t, "")
+	i.Down.Store(true)
+	i.Rotate(t, "")
 	down, back := guarded(t, i.principal(t, httpguard.JWTOptions{})), guarded(t, i.principal(t, httpguard.JWTOptions{}))
 	if w := record(down, "k1", i.token(t, claims(nil))); w.Code != 503 || !strings.Contains(w.Body.String(), "principal-unavailable") {
 		t.Errorf("down: %d %s", w.Code, w.Body)
 	}
-	i.down.Store(false)
+	i.Down.Store(false)
 	if w := record(back, "k1", i.token(t, claims(nil))); w.Code != 201 {
 		t.Errorf("back: %d %s", w.Code, w.Body)
 	}

@@ -181,7 +181,7 @@ var (
 		"testing", "net/http/httptest", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "go.uber.org/goleak",
 		"github.com/google/go-cmp", "github.com/chromedp/chromedp", "github.com/rogpeppe/go-internal",
 	}
-	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/explore", "meter/metertest", "meter/meterledger/ledgertest", "meter/meterrestore/restoretest"}
+	testSupport = []string{"store/storetest", "reprisetest", "internal/servicetest", "internal/faultnet", "internal/faulttest", "internal/killtest", "internal/tokentest", "internal/explore", "meter/metertest", "meter/meterledger/ledgertest", "meter/meterrestore/restoretest"}
 )
 
 func checkTestLibraries(p *Package) []Finding {

@@ -54,7 +54,7 @@ func single() []proof {
 		{"what is around the stores keeps their contract",
 			"memory, two stores while records are moved, faults on purpose, traces and metrics: the conformance suite, and their own tests",
 			[]string{"-race", "-timeout=2h", "-skip=" + ownLine, "./store", "./store/memstore", "./store/movestore", "./store/faultstore", "./store/observestore", "./store/internal/..."}, passed, "tests"},
-		{"a secret is keys without a key running twice or a replay lost",
+		{"a secret is rotated without a key running twice or a replay lost",
 			"two proxy processes on one store, SQLite, PostgreSQL and MariaDB, under load, before, at and after the instant",
 			[]string{"-race", "-timeout=1h", "-run=^TestRotation$", "./cmd/reprise"}, keys, "keys"},
 		{"an effect in Redis counts once",

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A proof that found nothing to try has shown nothing, whatever its exit code.
@@ -51,6 +54,34 @@ func TestPage(t *testing.T) {
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
+// The page in docs is that of the results beside it: each proof and each cell has what it came to last, with a number and a date, or says that it
+// was not run. A result of no proof would be lost with the next run, and nobody would see it.
+func TestDocumentedResults(t *testing.T) {
+	t.Parallel()
+	kept, err := readResults("../../docs/proof.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile("../../docs/proof.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, _, _ := strings.Cut(string(written), "\nWith go") // the toolchain is that of the last run
+	want, _, _ := strings.Cut(page(kept), "\nWith go")
+	if diff := cmp.Diff(want, is); diff != "" {
+		t.Errorf("docs/proof.md is not what docs/proof.json says (go run ./internal/prove -only '^$' writes it):\n%s", diff)
+	}
+	known := map[string]bool{}
+	for _, p := range proofs() {
+		known[p.what] = true
+	}
+	for what, r := range kept {
+		if !known[what] || r.Tries <= 0 || r.Revision == "" || r.At.Year() < 2026 || r.At.After(time.Now().Add(24*time.Hour)) {
+			t.Errorf("%q, which is a proof: %v, came to %+v", what, known[what], r)
 		}
 	}
 }

@@ -136,8 +136,6 @@ func (k Kind) monthly() bool {
 	return k == KindIndividual || k == KindShared || k == KindMonthlyShared
 }
 
-func (k Kind) daily() bool { return k == KindDailyTotal || k == KindDailyApp || k == KindDailyShared }
-
 // owner reads l:<line> or f:<family>.
 func (n *Name) owner(text string) bool {
 	kind, id, _ := strings.Cut(text, ":")

@@ -78,7 +78,13 @@ func (s *Store) glance(ctx context.Context, command machine.Command) (glimpse, e
 		at = max(at, record.Finished)
 	}
 	next, reply := machine.Step(record, command, at.Time())
-	return glimpse{record: record, reply: reply, final: next == record && reply.Outcome != machine.Barred}, nil
+	g := glimpse{record: record, reply: reply, final: next == record && reply.Outcome != machine.Barred}
+	if g.final {
+		if err := s.durable(ctx, record); err != nil {
+			return glimpse{}, err
+		}
+	}
+	return g, nil
 }
 
 // claim runs a Claim, or a Begin around it. Whether it tries to make a record first, or looks for one
@@ -133,7 +139,7 @@ func (s *Store) make(ctx context.Context, c machine.Claim, command machine.Comma
 		return reply, false, nil
 	}
 	record, reply := w.Settle()
-	s.changed(w.Digest, record, w.Packed.Record)
+	s.committed(w.Digest, record, w.Packed.Record, w.At)
 	return reply, true, nil
 }
 
@@ -157,7 +163,7 @@ func (s *Store) complete(ctx context.Context, c machine.Complete) (machine.Reply
 		return s.step(ctx, c, nil)
 	}
 	record, reply := w.Settle()
-	s.changed(w.Digest, record, nil)
+	s.committed(w.Digest, record, nil, w.At)
 	return reply, nil
 }
 
@@ -171,6 +177,15 @@ func (s *Store) send(ctx context.Context, w *form.Write) error {
 		return conclude(ctx, w, s.within(ctx, s.steps, func(c *conn) error { return s.writeOne(ctx, c, w) }))
 	}
 	return gather.Changing(ctx, s.commits.Do(ctx, w))
+}
+
+// committed is changed after a commit of this process at an instant.
+func (s *Store) committed(digest machine.Digest, record *machine.Record, packed []byte, at machine.Instant) {
+	s.durability.commit(at)
+	if record != nil {
+		s.durability.put(record)
+	}
+	s.changed(digest, record, packed)
 }
 
 // changed notes that a record is now another one; nil: none. What this process may soon complete is

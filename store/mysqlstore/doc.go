@@ -25,7 +25,8 @@
 // # Reading
 //
 // A claim on a key that has an answer, and an inspection, read what is committed and lock nothing. Readers
-// that wait at the same time share a statement.
+// that wait at the same time share a statement. What another process wrote a moment ago may not be durable yet: before
+// anybody is told of it, something later is committed (durable.go).
 //
 // # The clock
 //

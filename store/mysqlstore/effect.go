@@ -86,6 +86,9 @@ func (e *effect) run(ctx context.Context, action func(ctx context.Context, tx *s
 		return store.Effect{}, unsent(ctx, err)
 	}
 	if !c.granted {
+		if err := c.commitDurably(ctx, c.all[c.candidate]); err != nil {
+			return store.Effect{}, unsent(ctx, err)
+		}
 		return e.invocation.Answered(c.candidate, c.reply)
 	}
 	response, err := action(ctx, tx)
@@ -140,8 +143,20 @@ func (e *effect) look(ctx context.Context, candidate int) (*machine.Record, erro
 	defer func() { _ = tx.Rollback() }() // it has changed nothing
 	c := &claim{effectStatements: e.effectStatements, tx: tx, invocation: e.invocation, own: true}
 	h, err := c.hold(ctx, candidate)
+	if err == nil {
+		err = c.commitDurably(ctx, h)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return h.record, nil
+}
+
+// commitDurably ends a transaction that has changed nothing. What it has read is durable then.
+func (c *claim) commitDurably(ctx context.Context, h *heldKey) error {
+	flushes, err := c.durable(ctx, h)
+	if err != nil || !flushes {
+		return err
+	}
+	return c.tx.Commit()
 }

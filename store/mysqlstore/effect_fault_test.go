@@ -74,8 +74,9 @@ func TestALostCommitOfAnEffect(t *testing.T) {
 	s := &shop{d, d.newPool(proxy.Through(d.dsn))}
 	guard := d.open(Options{})
 	order := func(key machine.Begin, fault faultnet.Fault) (store.Effect, error) {
+		var struck atomic.Bool
 		proxy.SetPlan(func(r faultnet.Request) faultnet.Fault {
-			if strings.HasSuffix(string(r.Bytes), "COMMIT") {
+			if strings.HasSuffix(string(r.Bytes), "COMMIT") && !struck.Swap(true) { // a later one is of a look at what came of the first
 				return fault
 			}
 			return faultnet.Fault{}

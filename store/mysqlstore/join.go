@@ -45,6 +45,9 @@ func (e Effects) Join(ctx context.Context, tx *sql.Tx, invocation *store.Invocat
 		return store.Effect{}, conflict(err)
 	}
 	if !c.granted {
+		if _, err := c.durable(ctx, c.all[c.candidate]); err != nil {
+			return store.Effect{}, conflict(err)
+		}
 		return invocation.Answered(c.candidate, c.reply)
 	}
 	response, err := action(ctx)

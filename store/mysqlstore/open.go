@@ -60,11 +60,12 @@ type Store struct {
 	commits *gather.Group[form.Write]
 	// steps and errands bound how many connections are used for what does not go through a group, so
 	// that groups never wait for one.
-	steps   chan struct{}
-	errands chan struct{}
-	turns   gather.Turns
-	memory  gather.Memory
-	held    heldKeys
+	steps      chan struct{}
+	errands    chan struct{}
+	turns      gather.Turns
+	memory     gather.Memory
+	held       heldKeys
+	durability durability
 	// replays says that the last claim met a record: the next one looks before it tries to make one.
 	replays  atomic.Bool
 	seen     atomic.Int64 // the latest time of the server that was seen
@@ -137,12 +138,14 @@ func (s *Store) start() {
 	s.life, s.end = context.WithCancel(context.Background())
 	s.looks = gather.NewGroup(s.options.GroupLimit, s.options.Timeout, s.lookUp)
 	s.commits = gather.NewGroup(s.options.GroupLimit, s.options.Timeout, s.commit)
+	s.durability.flushes = gather.NewGroup(s.options.GroupLimit, s.options.Timeout, s.flush)
 	for range lookers {
 		s.helpers.Go(func() { s.looks.Work(s.life) })
 	}
 	for range committers {
 		s.helpers.Go(func() { s.commits.Work(s.life) })
 	}
+	s.helpers.Go(func() { s.durability.flushes.Work(s.life) })
 }
 
 // checkSchema refuses a schema that this version cannot work with.

@@ -32,7 +32,7 @@ type queries struct {
 	begin, end, look string
 	// Reading and writing records.
 	groupTime, beginMany, endMany, within text
-	start, commit, rollback               text
+	start, commit, rollback, flush        text
 	lookMany, dirty, underWay, stands     text
 	present, free, patient, hasty         text
 	hold, holdAbsent, write, deleteText   text
@@ -51,7 +51,7 @@ func newQueries(c clock) (*queries, error) {
 	q := &queries{}
 	for name, statement := range map[string]*text{
 		"group_time": &q.groupTime, "begin_many": &q.beginMany, "end_many": &q.endMany, "within": &q.within,
-		"start": &q.start, "commit": &q.commit, "rollback": &q.rollback,
+		"start": &q.start, "commit": &q.commit, "rollback": &q.rollback, "flush": &q.flush,
 		"look_many": &q.lookMany, "dirty": &q.dirty, "under_way": &q.underWay, "stands": &q.stands, "present": &q.present, "free": &q.free, "patient": &q.patient, "hasty": &q.hasty,
 		"hold": &q.hold, "hold_absent": &q.holdAbsent, "write": &q.write, "delete": &q.deleteText,
 		"now": &q.now, "before": &q.before,

@@ -24,7 +24,10 @@ func (s *Store) step(ctx context.Context, command machine.Command, d *form.Doubt
 	defer leave()
 	wait, patience := gather.NewBackoff(), time.Now().Add(s.options.Timeout)
 	for {
-		reply, doubtful, err := s.stepOnce(ctx, command, d)
+		reply, read, doubtful, err := s.stepOnce(ctx, command, d)
+		if err == nil {
+			err = s.durable(ctx, read)
+		}
 		switch {
 		case err == nil:
 			return reply, nil
@@ -50,63 +53,63 @@ func (s *Store) step(ctx context.Context, command machine.Command, d *form.Doubt
 }
 
 // stepOnce is one transaction. It returns errBusy if the key is held, and a doubt if its commit got no
-// reply.
-func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *form.Doubt) (reply machine.Reply, doubt *form.Doubt, err error) {
+// reply. Where it has changed nothing, the reply holds once the record that was read is durable.
+func (s *Store) stepOnce(ctx context.Context, command machine.Command, d *form.Doubt) (reply machine.Reply, read *machine.Record, doubt *form.Doubt, err error) {
 	err = s.within(ctx, s.steps, func(c *conn) error {
 		var keep bool
-		reply, doubt, keep, err = s.stepOn(ctx, c, command, d)
+		reply, read, doubt, keep, err = s.stepOn(ctx, c, command, d)
 		if !keep {
 			s.letGo(ctx, c)
 		}
 		return err
 	})
 	if doubt != nil || errors.Is(err, errOvertaken) { // which is no error of the server, and does not pass
-		return machine.Reply{}, doubt, err
+		return machine.Reply{}, nil, doubt, err
 	}
-	return reply, nil, unsent(ctx, err)
+	return reply, read, nil, unsent(ctx, err)
 }
 
 // stepOn is stepOnce on a connection. ended says that the transaction has ended already.
-func (s *Store) stepOn(ctx context.Context, c *conn, command machine.Command, d *form.Doubt) (reply machine.Reply, doubt *form.Doubt, ended bool, err error) {
+func (s *Store) stepOn(ctx context.Context, c *conn, command machine.Command, d *form.Doubt) (reply machine.Reply, read *machine.Record, doubt *form.Doubt, ended bool, err error) {
 	h, err := s.hold(ctx, c, command.Target().Digest)
 	if err != nil {
-		return reply, nil, false, err
+		return reply, nil, nil, false, err
 	}
 	if d != nil {
 		next, reply, ok := d.Settle(command, h.record, h.at)
 		switch {
 		case ok:
 			s.changed(h.digest, next, nil)
-			return reply, nil, false, nil
+			return reply, h.record, nil, false, nil
 		case !form.Same(d.Previous, h.record):
 			// Applied now, it would be answered as if it had not been applied before.
-			return reply, nil, false, errOvertaken
+			return reply, nil, nil, false, errOvertaken
 		}
 	}
 	next, reply := machine.Step(h.record, command, h.at.Time())
 	if !h.stands && (next != nil || reply.Outcome == machine.Barred) {
 		if err := s.holdAbsent(ctx, c, h); err != nil {
-			return reply, nil, false, err
+			return reply, nil, nil, false, err
 		}
 		next, reply = machine.Step(nil, command, h.at.Time())
 	}
 	if next == h.record {
-		return reply, nil, false, nil
+		return reply, h.record, nil, false, nil
 	}
 	result, err := c.exec(ctx, s.change(h, next))
 	switch {
 	case err != nil && held(err):
-		return reply, nil, false, errBusy
+		return reply, nil, nil, false, errBusy
 	case err != nil:
 		if err = sent(err); errors.Is(err, store.ErrIndeterminate) {
 			doubt = &form.Doubt{Previous: h.record, At: h.at, Cause: err}
 		}
-		return reply, doubt, false, err
+		return reply, nil, doubt, false, err
 	case result.AllRowsAffected()[0] != 1:
-		return reply, nil, true, errMoved
+		return reply, nil, nil, true, errMoved
 	}
-	s.changed(h.digest, next, nil)
-	return reply, nil, true, nil
+	s.committed(h.digest, next, nil, h.at)
+	return reply, nil, nil, true, nil
 }
 
 // holding is a record whose row is locked.

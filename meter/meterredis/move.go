@@ -61,6 +61,8 @@ func moved(u unit, next string, n int64, err error) error {
 		return fmt.Errorf("%w: the bucket of the unit %s has another generation than this process knows, or none", store.ErrLost, u.tag)
 	case n == -2:
 		return fmt.Errorf("unit %s: %w", u.tag, ErrMovedOn)
+	case n == -1:
+		return &meter.Refusal{Reason: meter.GateClosed, Detail: "no line moves until the gate is open"}
 	}
 	return nil
 }
@@ -98,7 +100,7 @@ func (m *Meter) Arrive(ctx context.Context, step Step, family string, h *Hydrati
 			w.add(m.names.familyVersion(u, family), time.Time{}, "0")
 		}
 	}
-	keys := slices.Concat([]string{m.names.unit(u), m.store.GenerationKey(u.tag)}, w.keys, w.none)
+	keys := slices.Concat([]string{m.names.unit(u), m.store.GenerationKey(u.tag), m.names.policy(u.bucket, meter.Gate)}, w.keys, w.none)
 	args := slices.Concat([]string{rueidis.BinaryString(g[:]), string(m.generationOf(u)), number(h.since.UnixMilli()), create, movesField(step.Line), strconv.Itoa(step.Number), strconv.Itoa(len(opened))}, opened,
 		[]string{strconv.Itoa(len(w.keys))}, w.args, w.fields)
 	n, err := m.moves.arrive.Exec(ctx, m.client, keys, args).AsInt64()
@@ -127,7 +129,7 @@ const NotHere int64 = -1
 func (m *Meter) Depart(ctx context.Context, step Step, family string, version int64, days []meter.Day, months []meter.Month) (gone bool, err error) {
 	line, u := step.Line, unitOf(step.Line, family)
 	g := m.store.Generation(u.tag)
-	keys := []string{m.names.unit(u), m.store.GenerationKey(u.tag), m.names.lineVersion(u, line), m.names.linePolicies(u, line)}
+	keys := []string{m.names.unit(u), m.store.GenerationKey(u.tag), m.names.policy(u.bucket, meter.Gate), m.names.lineVersion(u, line), m.names.linePolicies(u, line)}
 	for _, month := range months {
 		keys = append(keys, m.names.individual(u, line, month), m.names.monthlyShared(u, line, month))
 	}

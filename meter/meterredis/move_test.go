@@ -19,6 +19,7 @@ func TestArrivalIsNotedInPlaceOfAnEarlierGeneration(t *testing.T) {
 	if err := v.m.client.Do(t.Context(), old).Error(); err != nil {
 		t.Fatal(err)
 	}
+	v.put(t, meter.Gate, 2, "open=yes")
 	if err := v.m.Arrive(t.Context(), Step{Line: "line-3", Number: 3}, "", h); err != nil {
 		t.Fatal(err)
 	}

@@ -62,6 +62,7 @@ func TestVeryManyApps(t *testing.T) {
 	if err := v.m.Hydrate(t.Context(), v.units[1], h); err != nil {
 		t.Error(err)
 	}
+	v.put(t, meter.Gate, 2, "open=yes")
 	if err := v.m.Arrive(t.Context(), Step{Line: "line-3", Number: 1}, "jones", h); err != nil {
 		t.Error(err)
 	}

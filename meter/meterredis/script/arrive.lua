@@ -1,6 +1,7 @@
--- Writes the keys of a line into a unit that it moves to, whatever was there, unless the line is there.
+-- Writes the keys of a line into a unit that it moves to, whatever was there, unless the line is there. While the gate is closed it writes nothing: a
+-- hydration or a restore that has begun meanwhile takes a unit that is there for its own.
 --
--- KEYS  1 unit   2 generation of the bucket   then those of the line, its version first, and of a unit that is made what else it has: first those
+-- KEYS  1 unit   2 generation of the bucket   3 policy 8   then those of the line, its version first, and of a unit that is made what else it has: first those
 --       that are to hold something, then those that are not to be there
 -- ARGV  1 generation as bytes   2 generation as text   3 since, in ms since 1970   4 make, if the unit may be made   5 field of the unit with the
 --       number of the line's last move that was noted here   6 number of this one   7 how many months are open by the line itself, and their fields   then how many keys are to hold something, and for each of those how many words are for
@@ -8,11 +9,15 @@
 --       unit, with values
 -- Reply 1  done, now or before
 --       0  the unit is not complete in this generation
+--      -1  the gate is closed
 --      -2  the line has moved on meanwhile: nothing was changed
 --      -3  the bucket has another generation, or none
 --      -4  the unit was made meanwhile: nothing was changed
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
 	return -3
+end
+if redis.call('HGET', KEYS[3], 'open') ~= 'yes' then
+	return -1
 end
 local unit = redis.call('HMGET', KEYS[1], 'generation', 'phase', 'since')
 local months = tonumber(ARGV[7])
@@ -29,7 +34,7 @@ else -- whoever moves the line, too, may have been faster
 	if math.abs(tonumber(redis.call('HGET', KEYS[1], ARGV[5]) or '0')) > tonumber(ARGV[6]) then
 		return -2
 	end
-	local version = redis.call('GET', KEYS[3])
+	local version = redis.call('GET', KEYS[4])
 	if version and version ~= 'moved' then
 		return 1
 	end
@@ -45,11 +50,11 @@ end
 if tonumber(unit[3] or '0') < tonumber(ARGV[3]) then
 	redis.call('HSET', KEYS[1], 'since', ARGV[3])
 end
-for i = 3, #KEYS do
+for i = 4, #KEYS do
 	redis.call('DEL', KEYS[i])
 end
 local at = 9 + months
-for i = 3, 2 + ARGV[at - 1] do
+for i = 4, 3 + ARGV[at - 1] do
 	local words = tonumber(ARGV[at])
 	if words == 1 then
 		redis.call('SET', KEYS[i], ARGV[at + 2])

@@ -16,7 +16,7 @@ import (
 
 func nothing() {}
 
-// A meter on a Redis Cluster does what one on a single Redis does.
+// A meter on a Redis Cluster does what one on a single Redis does: all that a deduction changes is in one slot, the shared allowance as well (case M21).
 func TestMeterOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := servicetest.NewRedisCluster(t, servicetest.RedisClusterOptions{Node: servicetest.RedisOptions{Persistence: servicetest.PersistNothing}})

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What a person types wrong at first is refused by every command alike, before anything is opened, with what to do.
+// What a person types wrong at first is refused by every command alike, before anything is opened, with what to do: so
+// is a prefix by which the keys that a deduction changes would be in different slots of a Cluster (case M21).
 func TestRefusalsOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	const braces, ledger = "redis://127.0.0.1:1/0?prefix={shop}:", "postgres://u@127.0.0.1:1/d"

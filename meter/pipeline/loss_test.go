@@ -194,7 +194,7 @@ func TestClosedUnitKeepsNobodyWaiting(t *testing.T) {
 	p.audit()
 }
 
-// SQL stops under load: events wait, and none is lost or counted twice.
+// SQL stops under load: events wait, and none is lost or counted twice. What was acknowledged is recorded (case M5).
 func TestSQLStops(t *testing.T) {
 	t.Parallel()
 	server := servicetest.NewPostgres(t, servicetest.PostgresOptions{Unsafe: true})

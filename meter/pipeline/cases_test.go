@@ -80,9 +80,10 @@ func TestRedisRestartsUnderAWorker(t *testing.T) {
 	for n := range 100 {
 		events = append(events, p.event(n))
 	}
-	in := p.intake(true)
-	p.accepted(in, events[:50])
-	p.rows(events[:50])
+	in := p.intake(false)
+	p.accepted(in, events[:20])
+	p.rows(events[:20])
+	p.accepted(in, events[20:80])
 	server.Restart()
 	patience, cancel := p.patience()
 	defer cancel()
@@ -96,12 +97,12 @@ func TestRedisRestartsUnderAWorker(t *testing.T) {
 		}
 		pause(patience, 20*time.Millisecond)
 	}
-	p.accepted(in, events)
 	h := p.hydration()
 	h.Renew = true
 	if _, err := Hydrate(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
+	p.accepted(in, events)
 	p.rows(events)
 	p.drained()
 	p.audit()

@@ -144,6 +144,9 @@ func (s *Store) read(ctx context.Context, t target, message rueidis.RedisMessage
 		now, err := parts[1].AsInt64()
 		return found{now: s.instant(now)}, unread(ctx, err)
 	}
+	if len(parts) < 3 {
+		return f, unread(ctx, errRound)
+	}
 	packed, err := parts[0].AsBytes()
 	if err != nil {
 		return f, unread(ctx, err)

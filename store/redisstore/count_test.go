@@ -1,11 +1,15 @@
 package redisstore
 
 import (
+	"errors"
 	"strconv"
 	"testing"
 
+	"github.com/redis/rueidis"
+
 	"github.com/reprise-dev/reprise/internal/servicetest"
 	"github.com/reprise-dev/reprise/machine"
+	"github.com/reprise-dev/reprise/store"
 )
 
 func number(t *testing.T, text string) int64 {
@@ -79,6 +83,21 @@ func TestEveryServerOfAClusterIsScanned(t *testing.T) {
 	for _, b := range append(begins, interrupted) {
 		if !found[b.Scope.Digest] {
 			t.Errorf("%v was not met", b.Scope.Digest)
+		}
+	}
+}
+
+// A server that tells its time in a form that is not known is not at the beginning of all times: nothing is counted, listed or swept by that.
+func TestTimeThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := newDatabase(t).open()
+	for name, reply := range map[string]string{"nothing": "{}", "seconds alone": "{1700000000}", "more": "{1700000000, 1, 2}", "none": "{0, 0}", "before": "{-1, 0}", "a text": "'now'"} {
+		s.scripts.time = rueidis.NewLuaScript("return " + reply)
+		if at, err := s.now(t.Context()); !errors.Is(err, store.ErrUnavailable) || !at.IsZero() {
+			t.Errorf("%s: %v, %v", name, at, err)
+		}
+		if counts, err := s.Count(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: counted %+v, %v", name, counts, err)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func (s *Store) glanceAt(ctx context.Context, digest machine.Digest, wanted stri
 		return g, nil
 	}
 	parts, err := message.ToArray()
+	if err == nil && len(parts) != 4 {
+		err = errRound
+	}
 	if err != nil {
 		return g, unread(ctx, err)
 	}

@@ -149,11 +149,15 @@ func (s *Store) readSecrets(ctx context.Context) ([]store.Secret, machine.Instan
 // now returns the server's time. It is asked for by a script, which has a key: TIME alone would be sent to any server
 // of a cluster, replicas too.
 func (s *Store) now(ctx context.Context) (machine.Instant, error) {
-	parts, err := s.scripts.time.Exec(ctx, s.client, []string{s.names.secrets()}, nil).AsIntSlice()
-	if err != nil || len(parts) != 2 {
+	reply, err := s.scripts.time.Exec(ctx, s.client, []string{s.names.secrets()}, nil).ToMessage()
+	if err != nil {
 		return 0, unread(ctx, err)
 	}
-	return s.instant(parts[0]*1000 + parts[1]/1000), nil
+	ms, err := timeOf(reply)
+	if err != nil {
+		return 0, unread(ctx, err)
+	}
+	return s.instant(ms), nil
 }
 
 func packSecret(s store.Secret) []byte {

@@ -206,10 +206,10 @@ func (all jobs) understand(ctx context.Context, reply rueidis.RedisMessage, note
 	return nil
 }
 
-// timeOf reads the reply to TIME, in milliseconds.
+// timeOf reads the reply to TIME, in milliseconds. One without a time is an error: it would be before everything.
 func timeOf(message rueidis.RedisMessage) (ms int64, err error) {
 	parts, err := message.AsIntSlice()
-	if err != nil || len(parts) != 2 {
+	if err != nil || len(parts) != 2 || parts[0] <= 0 {
 		return 0, errors.Join(errRound, err)
 	}
 	return parts[0]*1000 + parts[1]/1000, nil

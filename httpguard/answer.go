@@ -112,12 +112,9 @@ func (c *recorder) sendTrailers() {
 		return
 	}
 	header := c.out.Header()
-	for _, line := range c.header["Trailer"] {
-		for name := range strings.SplitSeq(line, ",") {
-			name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-			if values, ok := c.header[name]; ok {
-				header[name] = values
-			}
+	for _, name := range announced(c.header) {
+		if values, ok := c.header[name]; ok {
+			header[name] = values
 		}
 	}
 	for name, values := range c.header {

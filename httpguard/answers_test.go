@@ -164,16 +164,17 @@ func TestHead(t *testing.T) {
 func TestTrailers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reprise.Policy{}, httpguard.Options{}, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Trailer", "Checksum")
+		w.Header().Set("Trailer", "Checksum, signature")
+		w.Header().Set("Signature", "before the first byte")
 		fmt.Fprint(w, "hello")
 		w.Header().Set("Checksum", "abc")
 		w.Header().Set(http.TrailerPrefix+"More", "def")
 	})
 	first, again := s.post("k1"), s.post("k1")
-	if first.trailer.Get("Checksum") != "abc" || first.trailer.Get("More") != "def" || string(first.body) != "hello" {
+	if first.trailer.Get("Checksum") != "abc" || first.trailer.Get("More") != "def" || first.trailer.Get("Signature") == "" || string(first.body) != "hello" {
 		t.Errorf("first: %q, trailers %v", first.body, first.trailer)
 	}
-	if again.status != 200 || string(again.body) != "hello" || len(again.trailer) != 0 || again.header.Get("Checksum") != "" {
+	if again.status != 200 || string(again.body) != "hello" || len(again.trailer) != 0 || again.header.Get("Checksum") != "" || again.header.Get("Signature") != "" {
 		t.Errorf("replay: %q, headers %v, trailers %v", again.body, again.header, again.trailer)
 	}
 }

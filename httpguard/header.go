@@ -66,12 +66,12 @@ func NeverReplayed(name string) bool {
 // keptHeader returns the headers that are recorded: those that the handler set (not those of outer, as
 // they were before it), without what must not be replayed. What repeats the request is there without values.
 func (c *recorder) keptHeader(header http.Header, contentLength bool) http.Header {
-	kept := make(http.Header, len(header))
+	kept, trailers := make(http.Header, len(header)), announced(header)
 	for name, values := range header {
 		canonical := http.CanonicalHeaderKey(name) // a handler may have spelt it otherwise
 		switch {
 		case canonical == "Content-Length" && contentLength:
-		case NeverReplayed(canonical), inConnection(header, canonical):
+		case NeverReplayed(canonical), inConnection(header, canonical), slices.Contains(trailers, canonical):
 			continue
 		}
 		if before, ok := c.outer[name]; ok && slices.Equal(before, values) {
@@ -85,6 +85,17 @@ func (c *recorder) keptHeader(header http.Header, contentLength bool) http.Heade
 		}
 	}
 	return kept
+}
+
+// announced returns the names of the trailers that an answer's headers announce. Some handlers set one before the first byte
+// already; it is a trailer all the same.
+func announced(header http.Header) (names []string) {
+	for _, line := range header["Trailer"] {
+		for name := range strings.SplitSeq(line, ",") {
+			names = append(names, http.CanonicalHeaderKey(strings.TrimSpace(name)))
+		}
+	}
+	return names
 }
 
 // inConnection reports whether the Connection header names a header as meant for the next hop only.

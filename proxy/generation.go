@@ -30,18 +30,32 @@ func newGeneration(s store.Store, settings Settings, m *metrics) (*generation, e
 	g.plain = g.upstream.plain()
 	var err error
 	if g.table, err = newTable(settings.Routes); err != nil {
+		g.discard()
 		return nil, err
 	}
 	for _, route := range settings.Routes {
 		var at *guarded
 		if !route.Unguarded {
 			if at, err = newGuarded(s, route, g.upstream, g.plain, m.observer(route.Path, settings.Log)); err != nil {
+				g.discard()
 				return nil, err
 			}
 		}
 		g.routes = append(g.routes, at)
 	}
 	return g, nil
+}
+
+// discard ends a generation that never became current: what its guards have begun to ask the store, too.
+func (g *generation) discard() {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, r := range g.routes {
+		if r != nil {
+			_ = r.guard.Close(ended) // no call is under way, and nothing is to be recorded
+		}
+	}
+	g.upstream.close()
 }
 
 // check asks the store whether the secrets fit.

@@ -68,10 +68,11 @@ func New(ctx context.Context, s store.Store, settings Settings, meters metric.Me
 	if err != nil {
 		return nil, err
 	}
-	if err := g.check(ctx); err != nil {
-		return nil, err
+	if err = g.check(ctx); err == nil {
+		err = selfTest(ctx, s, settings.Routes)
 	}
-	if err := selfTest(ctx, s, settings.Routes); err != nil {
+	if err != nil {
+		g.discard()
 		return nil, err
 	}
 	p.current.Store(g)
@@ -137,9 +138,11 @@ func (p *Proxy) Replace(ctx context.Context, settings Settings, accept string) e
 		return err
 	}
 	if change := compareScopes(p.current.Load(), next); change != nil && change.Mark != accept {
+		next.discard()
 		return change
 	}
 	if err := next.check(ctx); err != nil {
+		next.discard()
 		return err
 	}
 	last := p.current.Swap(next)

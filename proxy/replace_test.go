@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/reprise-dev/reprise"
@@ -48,6 +49,49 @@ func TestReplaceUnderLoad(t *testing.T) {
 			t.Errorf("the upstream got %d requests, want %d", n, each*all+1)
 		}
 	})
+}
+
+// asked is a store that, once it is told to, answers no question about secrets before its caller gives up, and says why he did.
+type asked struct {
+	*memstore.Store
+	hangs  atomic.Bool
+	begun  chan struct{}
+	gaveUp chan error
+}
+
+func (s *asked) Secrets(ctx context.Context) ([]store.Secret, machine.Instant, error) {
+	if !s.hangs.Load() {
+		return s.Store.Secrets(ctx)
+	}
+	s.begun <- struct{}{}
+	<-ctx.Done()
+	s.gaveUp <- ctx.Err()
+	return nil, 0, ctx.Err()
+}
+
+// Settings that are refused leave nothing behind: what their guards have asked the store is given up with them, and not when it is
+// answered.
+func TestRefusedSettingsLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	up, _ := serving(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "made") })
+	s := &asked{Store: memstore.New(nil), begun: make(chan struct{}, 1), gaveUp: make(chan error, 1)}
+	f := newFront(t, s, guarding(t, up))
+	s.hangs.Store(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	refused := make(chan error, 1)
+	go func() { refused <- f.Replace(ctx, guarding(t, up), "") }()
+	<-s.begun
+	cancel()
+	if err := <-refused; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := <-s.gaveUp; !errors.Is(err, context.Canceled) { // the command time-out would end it, too
+		t.Errorf("the question of a refused guard ended with %v", err)
+	}
+	s.hangs.Store(false)
+	if g := f.post(t, "/", freshKey(), ""); g.status != 200 {
+		t.Errorf("what was current before: %+v", g)
+	}
 }
 
 // A request that runs goes on under the settings with which it began, and is recorded.

@@ -39,16 +39,49 @@ func runEnded(d *database) {
 	for name, apply := range ended {
 		check(name, apply)
 	}
-	d.inspect(c.claim.Scope)
 	d.inspect(fresh.claim.Scope)
+	record := d.inspect(c.claim.Scope)
+	d.erring("cancelled", cancelled, d.store, record)
+	d.inspect(c.claim.Scope)
 	if err := closed.Close(); err != nil {
 		d.Fatalf("close: %v", err)
 	}
 	check("closed", func(command machine.Command) error { _, err := closed.Apply(d.Context(), command); return err })
-	if keeper, ok := store.As[store.SecretKeeper](closed); ok {
-		if _, _, err := keeper.Secrets(d.Context()); !errors.Is(err, store.ErrUnavailable) {
-			d.Errorf("closed: secrets: %v, want unavailable", err)
+	d.erring("closed", d.Context(), closed, record)
+	if watcher, ok := store.As[store.Watcher](closed); ok {
+		_, stop := watcher.Watch(c.claim.Scope, c.hold.Revision)
+		stop()
+	}
+}
+
+// erring tries what stores do beside Apply, where nothing can be done.
+func (d *database) erring(why string, ctx context.Context, s store.Store, record *machine.Record) {
+	d.Helper()
+	check := func(what string, err error) {
+		if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrIndeterminate) {
+			d.Errorf("%s: %s: %v, want unavailable", why, what, err)
 		}
+	}
+	keeper := d.keeper(s)
+	_, _, err := keeper.Secrets(ctx)
+	check("secrets", err)
+	check("add a secret", keeper.AddSecret(ctx, store.Secret{Version: 1, Check: sum("secret")}, ahead))
+	check("retire a secret", keeper.RetireSecret(ctx, 1))
+	if l, ok := store.As[store.Lister](s); ok {
+		_, err := l.List(ctx, store.Filter{}, "", 10)
+		check("list", err)
+	}
+	if c, ok := store.As[store.Counter](s); ok {
+		_, err := c.Count(ctx)
+		check("count", err)
+	}
+	if p, ok := store.As[store.Purger](s); ok {
+		_, err := p.Purge(ctx, 10)
+		check("purge", err)
+	}
+	if i, ok := store.As[store.Importer](s); ok {
+		_, err := i.Import(ctx, []*machine.Record{record})
+		check("import", err)
 	}
 }
 

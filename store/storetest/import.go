@@ -83,6 +83,13 @@ func runImport(t *testing.T, open func(*testing.T) Harness) {
 		}
 	}
 	d.refuse(machine.Replay, odd.claim)
+	// The generation is that of the store which has the record now.
+	stranger := *from.inspect(odd.claim.Scope)
+	stranger.Scope, stranger.Generation = d.scope("stranger"), machine.Generation{1, 2, 3}
+	d.takeOne(i, store.ImportWritten, &stranger)
+	if got := d.inspect(stranger.Scope).Generation; got == stranger.Generation {
+		t.Error("a record was imported with the generation of another store")
+	}
 	for _, r := range from.records() {
 		c := newCaller(r.Scope, "holder")
 		c.hold.Attempt, c.hold.Revision = r.Attempt, r.Revision
@@ -123,6 +130,9 @@ func runImportReplaces(t *testing.T, open func(*testing.T) Harness) {
 		d.takeOne(i, store.ImportWritten, versions[len(versions)-1])
 	}
 	step(from.expect(machine.Acquired, c.begin()))
+	if watcher, ok := store.As[store.Watcher](d.store); ok {
+		d.woken("an import", watcher, c.claim.Scope, c.hold.Revision, func() { step(from.expect(machine.Renewed, c.renew())) })
+	}
 	step(from.expect(machine.Failed, c.fail(false)))
 	step(from.expect(machine.SettledNow, c.settle(false)))
 	next := seen(another(c), c.hold.Revision)

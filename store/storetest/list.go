@@ -48,7 +48,7 @@ func place(names []string, name string) int {
 // list reads all pages, and checks what holds for each.
 func (d *database) list(l store.Lister, filter store.Filter, limit int, between func(page int)) map[machine.Digest]*machine.Record {
 	d.Helper()
-	found, cursor := map[machine.Digest]*machine.Record{}, ""
+	found, cursor, began := map[machine.Digest]*machine.Record{}, "", d.now()
 	for page := 1; ; page++ {
 		got, err := l.List(d.Context(), filter, cursor, limit)
 		if err != nil {
@@ -56,6 +56,9 @@ func (d *database) list(l store.Lister, filter store.Filter, limit int, between 
 		}
 		if got.Partial {
 			d.Skip("the store does not look at every record")
+		}
+		if got.At < began || got.At > d.now() {
+			d.Errorf("page %d is of %v, and the store's time was %v before", page, got.At, began)
 		}
 		if len(got.Records) > limit {
 			d.Errorf("page %d has %d records, limit %d", page, len(got.Records), limit)
@@ -161,9 +164,13 @@ func runCount(d *database) {
 		d.Skip("the store does not count")
 	}
 	d.reachAll()
+	began := d.now()
 	got, err := counter.Count(d.Context())
 	if err != nil {
 		d.Fatal(err)
+	}
+	if got.At < began || got.At > d.now() {
+		d.Errorf("counted at %v, and the store's time was %v before", got.At, began)
 	}
 	if got.Sampled {
 		d.Skip("the store estimates")

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -78,17 +77,28 @@ func runSecrets(d *database) {
 		d.Fatalf("after retiring the first: %+v, %v", known, err)
 	}
 	first.Retired = known[0].Retired
+	known[0] = store.Secret{} // which is the caller's
 	d.advance(lease)
 	if err := keeper.RetireSecret(d.Context(), first.Version); err != nil {
 		d.Errorf("retired again: %v", err)
 	}
 	add(store.Secret{Version: first.Version, Check: first.Check}, nil) // does not bring it back
 	d.secrets(other, first, second)
-	ended, cancel := context.WithCancel(d.Context())
-	cancel()
-	if err := keeper.AddSecret(ended, store.Secret{Version: 12, Check: sum("12")}, ahead); !errors.Is(err, store.ErrUnavailable) {
-		d.Errorf("under a context that had ended: %v", err)
+	// They come by number, whenever they were added; and as another store has them if they are a copy.
+	third := store.Secret{Version: 7, Check: sum("secret 7"), PrimaryFrom: now.Add(4 * lease)}
+	add(third, nil)
+	copied := store.Secret{Version: 5, Check: sum("secret 5"), PrimaryFrom: now.Add(-lease), Retired: now.Add(-1)}
+	if err := other.AddSecret(d.Context(), copied, store.CopiedSecret); err != nil {
+		d.Errorf("a copy: %v", err)
 	}
+	d.secrets(keeper, first, copied, third, second)
+	// A mark of a move ends the making of versions.
+	source := store.Secret{Version: store.SourceMark, Check: sum("move"), Retired: now}
+	moved := store.Secret{Version: store.MovedMark, Check: sum("move"), PrimaryFrom: now.Add(5 * lease)}
+	add(source, nil)
+	add(moved, nil)
+	add(store.Secret{Version: 12, Check: sum("secret 12"), PrimaryFrom: now.Add(6 * lease)}, store.ErrSecretTooLate)
+	d.secrets(other, first, copied, third, second, source, moved)
 }
 
 // runSecretRace announces one version with as many secrets as there are processes: one of them is kept,

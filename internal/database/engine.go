@@ -122,20 +122,9 @@ func load(e engine, files fs.FS, named map[string]*Statement, replace *strings.R
 		if err != nil {
 			return fmt.Errorf("%v: %w", e, err)
 		}
-		to.text, to.order = e.form(replace.Replace(withoutComments(string(text))))
+		to.text, to.order = e.form(replace.Replace(dsn.Statement(string(text))))
 	}
 	return nil
-}
-
-// withoutComments leaves out the lines that are comments: they are for readers, not for the wire.
-func withoutComments(sql string) string {
-	var b strings.Builder
-	for line := range strings.Lines(sql) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
-			b.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // Instant returns a time of the server, which is kept as microseconds; 0 is the zero time.

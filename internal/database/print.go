@@ -48,7 +48,7 @@ func Print(text string, kit Kit, role string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "-- %s\n%s\n%s\n\n", file, dsn.WithoutDirectives(string(migration)), strings.ReplaceAll(note.text, "NUMBER", strconv.FormatInt(number, 10)))
+		fmt.Fprintf(&b, "-- %s\n%s\n%s\n\n", file, dsn.Script(string(migration)), strings.ReplaceAll(note.text, "NUMBER", strconv.FormatInt(number, 10)))
 	}
 	rights, err := d.rights(grants.text, role)
 	b.WriteString(rights)

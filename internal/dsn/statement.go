@@ -12,3 +12,14 @@ func Statement(file string) string {
 	}
 	return strings.TrimSpace(b.String())
 }
+
+// Script returns a migration as a person runs it: all but the lines that are for goose.
+func Script(migration string) string {
+	var b strings.Builder
+	for line := range strings.Lines(migration) {
+		if !strings.HasPrefix(line, "-- +goose") {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -79,7 +79,7 @@ func (s *Store) importSome(ctx context.Context, records []*machine.Record) ([]st
 func (s *Store) insertAll(ctx context.Context, c *conn, records []*machine.Record, due []int) error {
 	_, err := c.exec(ctx, s.sql.importMany.with(rows{len(due), func(i int, w *writing) {
 		r := records[due[i]]
-		packed := form.Pack(ofNoGeneration(r))
+		packed := form.Pack(form.OfNoGeneration(r))
 		w.bytes(r.Scope.Digest[:])
 		w.number(int64(packed.ClaimedAt))
 		w.number(int64(packed.ForgetAt))
@@ -92,13 +92,6 @@ func (s *Store) insertAll(ctx context.Context, c *conn, records []*machine.Recor
 		}
 	}
 	return err
-}
-
-// ofNoGeneration is a record as this store keeps it.
-func ofNoGeneration(r *machine.Record) *machine.Record {
-	copied := *r
-	copied.Generation = machine.Generation{}
-	return &copied
 }
 
 // imported notes that a record is another one now.
@@ -173,7 +166,7 @@ func (s *Store) importOn(ctx context.Context, c *conn, r *machine.Record) (outco
 			return outcome, nil
 		}
 	}
-	result, err := c.exec(ctx, s.change(h, ofNoGeneration(r)))
+	result, err := c.exec(ctx, s.change(h, form.OfNoGeneration(r)))
 	switch {
 	case err != nil && held(err):
 		return 0, errBusy

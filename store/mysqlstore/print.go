@@ -34,7 +34,7 @@ func Print(user string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, dsn.WithoutDirectives(string(text)), q.versionApplied.with(version))
+		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, dsn.Script(string(text)), q.versionApplied.with(version))
 	}
 	b.WriteString(rights(q.grant.with(), user))
 	return b.String(), nil

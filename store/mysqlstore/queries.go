@@ -3,6 +3,8 @@ package mysqlstore
 import (
 	"embed"
 	"strings"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 )
 
 //go:embed schema/*.sql
@@ -80,16 +82,5 @@ func newQueries(c clock) (*queries, error) {
 // read returns a statement of query/, in which the files say reprise_clock() and reprise_start() for the time.
 func (c clock) read(name string) (string, error) {
 	sql, err := queryFiles.ReadFile("query/" + name + ".sql")
-	return strings.NewReplacer("reprise_clock()", c.now, "reprise_start()", c.start).Replace(withoutComments(string(sql))), err
-}
-
-// withoutComments leaves out the lines that are comments: they are for readers, not for the wire.
-func withoutComments(sql string) string {
-	var b strings.Builder
-	for line := range strings.Lines(sql) {
-		if !strings.HasPrefix(line, "--") {
-			b.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(b.String())
+	return strings.NewReplacer("reprise_clock()", c.now, "reprise_start()", c.start).Replace(dsn.Statement(string(sql))), err
 }

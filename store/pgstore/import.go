@@ -82,20 +82,13 @@ func (b *importing) pack(at machine.Instant) {
 			continue
 		}
 		b.outcomes[i] = 0
-		packed := form.Pack(ofNoGeneration(r))
+		packed := form.Pack(form.OfNoGeneration(r))
 		b.places = append(b.places, i)
 		b.heads, b.tails = append(b.heads, head(r.Scope.Digest)), append(b.tails, tail(r.Scope.Digest))
 		b.locks, b.answered = append(b.locks, lockOf(r.Scope.Digest)), append(b.answered, packed.Answered)
 		b.claimedAt, b.forgetAt = append(b.claimedAt, int64(packed.ClaimedAt)), append(b.forgetAt, orNull(packed.ForgetAt))
 		b.packed, b.theAnswers = append(b.packed, packed.Record), append(b.theAnswers, packed.Answer)
 	}
-}
-
-// ofNoGeneration is a record as this store keeps it.
-func ofNoGeneration(r *machine.Record) *machine.Record {
-	copied := *r
-	copied.Generation = machine.Generation{}
-	return &copied
 }
 
 // insertAll writes those whose keys are free and have no record, in one transaction and one round trip.
@@ -197,7 +190,7 @@ func (s *Store) importHeld(ctx context.Context, r *machine.Record) (outcome stor
 			return nil
 		}
 		b := &pgx.Batch{}
-		s.queueChange(b, h, r.Scope.Digest, ofNoGeneration(r))
+		s.queueChange(b, h, r.Scope.Digest, form.OfNoGeneration(r))
 		b.Queue("COMMIT")
 		if err := runToCommit(ctx, conn, b); err != nil {
 			return sent(err)

@@ -38,7 +38,7 @@ func Print(schema, role string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, dsn.WithoutDirectives(inSchema(string(text), schema)), strings.ReplaceAll(q.versionApplied, "$1", strconv.FormatInt(version, 10)))
+		fmt.Fprintf(&b, "-- %s\n%s\n%s;\n\n", file, dsn.Script(inSchema(string(text), schema)), strings.ReplaceAll(q.versionApplied, "$1", strconv.FormatInt(version, 10)))
 	}
 	b.WriteString(rights(q.grants, role))
 	return b.String(), nil

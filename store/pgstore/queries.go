@@ -3,6 +3,8 @@ package pgstore
 import (
 	"embed"
 	"strings"
+
+	"github.com/reprise-dev/reprise/internal/dsn"
 )
 
 //go:embed schema/*.sql
@@ -55,7 +57,7 @@ func newQueries(schema string) (*queries, error) {
 		if err != nil {
 			return nil, err
 		}
-		*statement = inSchema(withoutComments(string(text)), schema)
+		*statement = inSchema(dsn.Statement(string(text)), schema)
 	}
 	return q, nil
 }
@@ -63,15 +65,4 @@ func newQueries(schema string) (*queries, error) {
 // inSchema puts a statement into another schema than the one that the files name.
 func inSchema(sql, schema string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(sql, "reprise.", schema+"."), "SCHEMA reprise", "SCHEMA "+schema)
-}
-
-// withoutComments leaves out the lines that are comments: they are for readers, not for the wire.
-func withoutComments(sql string) string {
-	var b strings.Builder
-	for line := range strings.Lines(sql) {
-		if !strings.HasPrefix(line, "--") {
-			b.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -178,6 +178,13 @@ func UnpackAnswer(b []byte) (r machine.Response, err error) {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
+// OfNoGeneration is a record as a store keeps it that has no generations.
+func OfNoGeneration(r *machine.Record) *machine.Record {
+	copied := *r
+	copied.Generation = machine.Generation{}
+	return &copied
+}
+
 // Same reports whether two records are the same in every field.
 func Same(a, b *machine.Record) bool {
 	if a == nil || b == nil {

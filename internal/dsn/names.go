@@ -6,17 +6,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// WithoutDirectives is a migration as a person runs it: without what is for goose.
-func WithoutDirectives(migration string) string {
-	var b strings.Builder
-	for line := range strings.Lines(migration) {
-		if !strings.HasPrefix(line, "-- +goose") {
-			b.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // PostgresRole writes the name of a role as SQL has it.
 func PostgresRole(name string) string { return pgx.Identifier{name}.Sanitize() }
 

@@ -107,7 +107,7 @@ func (a *attempt) write(ctx context.Context, id int64, r *machine.Record) (row, 
 		return row{}, err
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return row{}, errors.Join(errors.New("the record is not as it was written, under the lock: it is for the store alone to write"), err)
+		return row{}, errors.Join(errMoved, err)
 	}
 	if id == 0 {
 		id, err = result.LastInsertId()

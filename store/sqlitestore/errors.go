@@ -11,6 +11,7 @@ import (
 
 var (
 	errClosed   = errors.New("the store is closed")
+	errMoved    = errors.New("the record is not as it was read, under the lock: it is for the store alone to write")
 	errReadOnly = errors.New("the file is read-only: give this user the right to write it and its directory, or choose another path")
 )
 

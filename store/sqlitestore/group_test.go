@@ -275,3 +275,38 @@ func sabotage(t *testing.T, s *Store, which func(*transaction) *statement, fails
 	}
 	armed.Store(true)
 }
+
+// A caller that has left may use what its claim pointed to for something else: the writer reads a copy.
+func TestAClaimIsKeptForTheWriter(t *testing.T) {
+	t.Parallel()
+	for _, command := range []func(b machine.Begin) machine.Command{
+		func(b machine.Begin) machine.Command { return b.Claim },
+		func(b machine.Begin) machine.Command { return b },
+	} {
+		clock := newClock()
+		var asked atomic.Int32
+		inGroup, release := make(chan struct{}), make(chan struct{})
+		s := newStore(t, Options{Detached: true, Clock: func() time.Time {
+			if asked.Add(1) == 2 { // by the look, and by the writer
+				close(inGroup)
+				<-release
+			}
+			return clock.now()
+		}})
+		begin := newBegin()
+		was := begin.Fingerprints[0]
+		ctx, leave := context.WithCancel(t.Context())
+		left := send(ctx, s, command(begin))
+		<-inGroup
+		leave()
+		if got := <-left; !errors.Is(got.err, store.ErrIndeterminate) {
+			t.Fatalf("left in its group: %v", got.err)
+		}
+		begin.Fingerprints[0].Sum = machine.Digest{2}
+		close(release)
+		want(t, s, machine.Acquired, newBegin()) // after the first
+		if got := want(t, s, machine.Found, machine.Inspect{Scope: begin.Scope}).Record.Fingerprint; got != was {
+			t.Errorf("%v: the record has the fingerprint %v", command(begin).Kind(), got)
+		}
+	}
+}

@@ -52,6 +52,55 @@ func TestWhatWasUndoneIsForgotten(t *testing.T) {
 	want(t, s, machine.Renewed, renewal(begin))
 }
 
+// What is remembered of a row that is not there is never taken for a change of it: nothing is acknowledged, and the next try reads.
+func TestAMemoryThatIsWrong(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, Options{})
+	for _, command := range []func(hold machine.Hold) machine.Command{
+		func(hold machine.Hold) machine.Command { return machine.Renew{Hold: hold, Lease: time.Minute} },
+		func(hold machine.Hold) machine.Command { return machine.Release{Hold: hold} },
+	} {
+		claim := newBegin().Claim
+		want(t, s, machine.Acquired, claim)
+		s.writer.mu.Lock()
+		known := s.writer.tx.memory.rows[claim.Scope.Digest]
+		s.writer.tx.memory.rows[claim.Scope.Digest] = row{known.id + 1000, known.record}
+		s.writer.mu.Unlock()
+		if known.record == nil {
+			t.Fatal("the writer remembers nothing")
+		}
+		c := command(machine.Hold{Scope: claim.Scope, Owner: claim.Owner, Attempt: 1, Revision: 1, Operation: claim.Operation})
+		if reply, err := s.Apply(t.Context(), c); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, errMoved) {
+			t.Errorf("%v: %v, %v", c.Kind(), reply.Outcome, err)
+		}
+		if revision := want(t, s, machine.Found, machine.Inspect{Scope: claim.Scope}).Revision; revision != 1 {
+			t.Errorf("%v: revision %d", c.Kind(), revision)
+		}
+		if reply := apply(t, s, c); !reply.Outcome.Applied() {
+			t.Errorf("%v, sent again: %v", c.Kind(), reply.Outcome)
+		}
+	}
+}
+
+// What a purge has deleted is not remembered: a claim that saw it before makes a new record.
+func TestWhatWasPurgedIsForgotten(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	s := newStore(t, Options{Clock: clock.now})
+	begin := newBegin()
+	want(t, s, machine.Acquired, begin.Claim)
+	clock.advance(8 * 24 * time.Hour)
+	if deleted, err := s.Purge(t.Context(), 10); err != nil || deleted != 1 {
+		t.Fatalf("deleted %d, %v", deleted, err)
+	}
+	r := newRequest()
+	r.command = begin // it is not fresh
+	if reply, err := s.await(t.Context(), r); err != nil || reply.Outcome != machine.Acquired {
+		t.Fatalf("%v, %v", reply.Outcome, err)
+	}
+	want(t, s, machine.Found, machine.Inspect{Scope: begin.Scope})
+}
+
 // However many records are open, the writer holds few of them, and finds the others in the file.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()

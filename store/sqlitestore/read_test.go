@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"math"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -211,4 +212,29 @@ func TestALookDoesNotJudgeAnAnswerBeforeItWasFinished(t *testing.T) {
 	want(t, s, machine.CompletedNow, complete)
 	clock.advance(-time.Microsecond) // to the time of who looks, before
 	want(t, s, machine.Gone, anotherCaller(begin))
+}
+
+// Read the other way round, the time after the snapshot, a live execution whose lease was renewed in between would be taken for
+// an interrupted one.
+func TestALookTakesTheTimeBeforeTheSnapshot(t *testing.T) {
+	t.Parallel()
+	clock, path := newClock(), filepath.Join(t.TempDir(), "reprise.db")
+	var meanwhile func()
+	s := open(t, path, Options{Clock: func() time.Time {
+		if meanwhile != nil {
+			meanwhile()
+		}
+		return clock.now()
+	}})
+	owner := open(t, path, Options{Clock: clock.now})
+	begin := newBegin()
+	want(t, owner, machine.Acquired, begin)
+	meanwhile = func() {
+		meanwhile = nil
+		want(t, owner, machine.Renewed, renewal(begin))
+		clock.advance(begin.Lease)
+	}
+	if state := want(t, s, machine.Found, machine.Inspect{Scope: begin.Scope}).State; state != machine.Executing {
+		t.Errorf("the execution is %v", state)
+	}
 }

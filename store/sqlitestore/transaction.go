@@ -159,14 +159,20 @@ func (t *transaction) update(id int64, r *machine.Record) error {
 	}
 	t.note(r.Scope.Digest, len(packed))
 	t.memory.put(id, r)
-	_, err = t.updating.exec(updateArgs(id, r, packed)...)
-	return err
+	return one(t.updating.exec(updateArgs(id, r, packed)...))
 }
 
 func (t *transaction) delete(id int64, digest machine.Digest) error {
 	t.note(digest, 0)
 	t.memory.forget(digest)
-	_, err := t.deleting.exec(id)
+	return one(t.deleting.exec(id))
+}
+
+// one returns the error of a statement that was to change one row: a change of none would be acknowledged, and lost.
+func one(rows int64, err error) error {
+	if err == nil && rows != 1 {
+		return errMoved
+	}
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/store"
 )
@@ -139,6 +141,10 @@ func TestAnActionThatGoesOnAfterARollback(t *testing.T) {
 	s := newShop(t)
 	s.exec("CREATE TABLE stock (item TEXT PRIMARY KEY ON CONFLICT ROLLBACK); INSERT INTO stock VALUES ('tea')")
 	paper := errors.New("the printer is out of paper")
+	_, mismatch := s.db.ExecContext(t.Context(), "INSERT INTO orders (id, key) VALUES ('none', '')") // an error with which SQLite rolls nothing back
+	if code(mismatch) != lib.SQLITE_MISMATCH {
+		t.Fatal(mismatch)
+	}
 	for name, rollback := range map[string]func(ctx context.Context, tx *sql.Tx) error{
 		"in SQL": func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, "ROLLBACK")
@@ -155,7 +161,7 @@ func TestAnActionThatGoesOnAfterARollback(t *testing.T) {
 			return nil
 		},
 	} {
-		for _, answer := range []error{nil, paper} {
+		for _, answer := range []error{nil, paper, mismatch} {
 			begin := newBegin()
 			_, err := s.effects().Do(t.Context(), s.db, invocation(begin), func(ctx context.Context, tx *sql.Tx) (machine.Response, error) {
 				if err := rollback(ctx, tx); err != nil {

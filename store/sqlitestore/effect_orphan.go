@@ -13,10 +13,22 @@ import (
 )
 
 // wentOn reports whether an action may have done something after its transaction had ended, which SQLite committed by itself. One that ends
-// it by its handle has no way to. One that returns the error with which SQLite has rolled back is taken not to have; and where that is the error of a statement of ours, it had nothing left to do.
+// it by its handle has no way to. One that returns an error with which SQLite may have rolled back is taken not to have; and where that is the
+// error of a statement of ours, it had nothing left to do.
 func (a *attempt) wentOn(cause error) bool {
-	returned := code(cause) > lib.SQLITE_ERROR || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded)
+	returned := rollsBack(cause) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded)
 	return a.gone && !returned
+}
+
+// rollsBack reports whether an error is one with which SQLite may have rolled the transaction back by itself, or of a statement that was cut
+// short by that. It does so where it has no memory or room, where the disk fails or a statement is interrupted, and where a constraint says so.
+// After any other error the transaction is there, unless it had ended before.
+func rollsBack(err error) bool {
+	switch code(err) {
+	case lib.SQLITE_NOMEM, lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_INTERRUPT, lib.SQLITE_CONSTRAINT, lib.SQLITE_BUSY, lib.SQLITE_ABORT:
+		return true
+	}
+	return false
 }
 
 // orphaned is the error of an action that may have gone on after its transaction, and left no record: so that the next try does not run it

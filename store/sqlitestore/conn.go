@@ -98,8 +98,11 @@ func (c *conn) readOnly() bool {
 
 // version counts the changes of the file that this connection knows of, its own ones too. ok is false if
 // that cannot be told.
-func (c *conn) version() (version uint32, ok bool) {
-	f, ok := c.raw.(interface {
+func (c *conn) version() (version uint32, ok bool) { return versionOf(c.raw) }
+
+// versionOf is version of a driver's connection.
+func versionOf(raw any) (version uint32, ok bool) {
+	f, ok := raw.(interface {
 		FileControlDataVersion(schema string) (uint32, error)
 	})
 	if !ok {

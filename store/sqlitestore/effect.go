@@ -74,7 +74,7 @@ func (e Effects) Do(ctx context.Context, db *sql.DB, invocation *store.Invocatio
 	}
 	h, err := p.begin(ctx, conn)
 	defer h.end()
-	a := &attempt{effect: p, tx: h.tx}
+	a := &attempt{effect: p, tx: h.tx, conn: conn}
 	if err != nil {
 		return store.Effect{}, a.undone(ctx, h.ended(), err)
 	}

@@ -22,12 +22,15 @@ import (
 type attempt struct {
 	*effect
 	tx         *sql.Tx
+	conn       *sql.Conn // that tx is on; nil where it is not known
+	version    uint32    // of the file, on that connection, before the action; 0 where it cannot be told
 	candidate  int
 	begun      row
 	acting     bool // what fails is the action, and not a statement of ours
 	refused    bool // it was not begun
 	over       bool // the transaction is not there any more
 	gone       bool // SQLite says so: what the action did after it was committed by itself
+	touched    bool // and something was
 	committing bool // it ended when it was to be committed
 }
 
@@ -64,7 +67,7 @@ func (a *attempt) run(ctx context.Context, action func(ctx context.Context) (mac
 	if a.begun, err = a.write(ctx, rows[candidate].id, begun); err != nil {
 		return store.Effect{}, err
 	}
-	a.acting = true
+	a.acting, a.version = true, a.versionNow()
 	response, err := action(ctx)
 	if err != nil {
 		return store.Effect{}, err
@@ -121,6 +124,7 @@ func (a *attempt) undo(ctx context.Context) {
 	for _, statement := range []string{effectUndo, effectKeep} {
 		if _, err := a.tx.ExecContext(ctx, statement); err != nil {
 			a.over, a.gone = true, code(err) == lib.SQLITE_ERROR
+			a.touched = a.gone && a.versionNow() != a.version
 			return
 		}
 	}

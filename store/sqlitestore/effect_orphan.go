@@ -13,11 +13,33 @@ import (
 )
 
 // wentOn reports whether an action may have done something after its transaction had ended, which SQLite committed by itself. One that ends
-// it by its handle has no way to. One that returns an error with which SQLite may have rolled back is taken not to have; and where that is the
-// error of a statement of ours, it had nothing left to do.
+// it by its handle has no way to. One that returns an error with which SQLite may have rolled back is taken not to have, unless the file has
+// changed; and where that is the error of a statement of ours, it had nothing left to do.
 func (a *attempt) wentOn(cause error) bool {
 	returned := rollsBack(cause) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded)
-	return a.gone && !returned
+	return a.gone && (!returned || a.touched && !failing(cause))
+}
+
+// versionNow is the version of the file as the connection sees it, which its own commits change, and those of others once it reads again;
+// 0 if that cannot be told.
+func (a *attempt) versionNow() (version uint32) {
+	if a.conn != nil {
+		_ = a.conn.Raw(func(raw any) error {
+			version, _ = versionOf(raw)
+			return nil
+		})
+	}
+	return version
+}
+
+// failing reports whether an error says that the disk fails or is full, or that there is no memory: then SQLite gives up what it knew of the
+// file, and its version is another one although nothing was committed.
+func failing(err error) bool {
+	switch code(err) {
+	case lib.SQLITE_NOMEM, lib.SQLITE_FULL, lib.SQLITE_IOERR:
+		return true
+	}
+	return false
 }
 
 // rollsBack reports whether an error is one with which SQLite may have rolled the transaction back by itself, or of a statement that was cut

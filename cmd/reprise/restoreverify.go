@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -164,6 +163,7 @@ func (at *restorePlace) outcomeOf(ctx context.Context, p restore.Progress) (o ou
 type foundEvents struct {
 	wait          int // how many findings of the last round wait
 	lost, waiting []restore.Finding
+	known         map[string]bool // which are lost
 }
 
 // take is called with the findings in their order.
@@ -173,7 +173,11 @@ func (e *foundEvents) take(f restore.Finding) {
 		e.waiting = e.waiting[max(0, len(e.waiting)-e.wait):]
 		return
 	}
-	if !slices.ContainsFunc(e.lost, func(o restore.Finding) bool { return o.Item == f.Item }) {
+	if e.known == nil {
+		e.known = map[string]bool{}
+	}
+	if !e.known[f.Item] {
+		e.known[f.Item] = true
 		e.lost = append(e.lost, f)
 	}
 }

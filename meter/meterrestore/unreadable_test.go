@@ -1,6 +1,7 @@
 package meterrestore
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/reprise-dev/reprise/restore"
@@ -23,6 +24,30 @@ func TestUnreadableInboxRowIsListed(t *testing.T) {
 		}
 		if len(found) != 2 || outcomes["event 3 of the inbox"] != restore.Lost || outcomes["inbox"] != restore.Waiting {
 			t.Errorf("%+v", found)
+		}
+	})
+}
+
+// Of events that are lost so many are listed, whatever there is, and the others are counted by where they are.
+func TestLostEventsAreListedUpToALimit(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, "postgres", func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 4)
+		p.must(p.ledger.PutInbox(t.Context(), p.events(1)))
+		p.sql("INSERT INTO reprise.meter_inbox (line, event_id, digest, event, received_at, available_at, worker) " +
+			"SELECT line, 'e' || n, digest, '{', received_at, available_at, worker FROM reprise.meter_inbox, generate_series(1, 10003) n")
+		found, err := p.plan().waiting(t.Context(), p.meter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last restore.Finding
+		for _, f := range found {
+			if f.Outcome == restore.Lost {
+				last = f
+			}
+		}
+		if len(found) != mostLost+2 || last.Item != "more of the inbox" || !strings.HasPrefix(last.Detail, "3 more events") {
+			t.Errorf("%d findings, the last %+v", len(found), last)
 		}
 	})
 }

@@ -220,21 +220,41 @@ func (k *check) correct(ctx context.Context, t Target, found []Finding) (correct
 	}
 }
 
-// Undo puts back what the corrections of a session have replaced, the last first: 0 is the last verification that corrected. What was changed since
-// it was corrected is left. It tells found of each, and returns how many are as they were, and how many were left. Once undone, nothing
-// is undone again. A correction of which nobody has noted what became is undone where it was made, and is none where it was not.
-func (r *Runner) Undo(ctx context.Context, session int64, found func(Finding)) (undone, left int64, err error) {
+// undoable returns the session whose corrections are to be undone. It has to be of the plan, and of its configuration: what was corrected, and so what was
+// replaced, follows from that.
+func (r *Runner) undoable(ctx context.Context, session int64) (v Session, err error) {
 	d := r.plan.Describe()
-	if last, err := r.sessions.Last(ctx, d.Name); err == nil && !last.State.Over() {
-		return 0, 0, running(last)
+	last, err := r.sessions.Last(ctx, d.Name)
+	switch {
+	case err == nil && !last.State.Over():
+		return v, running(last)
+	case err != nil && !errors.Is(err, ErrNone):
+		return v, err
 	}
-	v, err := r.sessions.Session(ctx, session)
 	if session == 0 {
 		v, err = r.sessions.Last(ctx, checkName(d.Name))
+	} else {
+		v, err = r.sessions.Session(ctx, session)
 	}
-	if err == nil && !v.State.Over() && v.Led {
-		err = running(v) // it goes on correcting
+	switch {
+	case err != nil:
+		return v, err
+	case v.Plan != d.Name && v.Plan != checkName(d.Name):
+		return v, fmt.Errorf("%w of plan %q with the number %d: that is one of plan %q", ErrNone, d.Name, v.ID, v.Plan)
+	case v.Digest != d.Digest:
+		return v, otherPlan(v, d)
+	case !v.State.Over() && v.Led:
+		return v, running(v) // it goes on correcting
 	}
+	return v, nil
+}
+
+// Undo puts back what the corrections of a session have replaced, the last first: 0 is the last verification that corrected. What was changed since
+// it was corrected is left. It tells found of each, and returns how many are as they were, and how many were left. Once undone, nothing
+// is undone again. A correction of which nobody has noted what became is undone where it was made, and is none where it was not. A session of another plan is
+// [ErrNone], and one of another configuration [ErrOtherPlan].
+func (r *Runner) Undo(ctx context.Context, session int64, found func(Finding)) (undone, left int64, err error) {
+	v, err := r.undoable(ctx, session)
 	if err != nil {
 		return 0, 0, err
 	}

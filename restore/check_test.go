@@ -39,6 +39,16 @@ func testCheck(t *testing.T, s server) {
 	if last, err := sessions.Last(t.Context(), "toy"); err != nil || last.ID == got.Session || last.State != Finished {
 		t.Errorf("the last restore is %+v, %v", last, err)
 	}
+	for _, c := range []struct {
+		name, digest string
+		want         error
+	}{{"another", "d1", ErrNone}, {"toy", "d2", ErrOtherPlan}} { // in the same system, and of the same generation
+		other := *p
+		other.name, other.digest = c.name, c.digest
+		if undone, left, err := New(sessions, &other, options("two")).Undo(t.Context(), got.Session, func(Finding) {}); !errors.Is(err, c.want) || undone+left > 0 {
+			t.Errorf("by %s of %s: undone %d, left %d, %v", c.name, c.digest, undone, left, err)
+		}
+	}
 	p.target.units["u00004"].value = 112
 	undone, left, err := r.Undo(t.Context(), got.Session, func(Finding) {})
 	if err != nil || undone != 2 || left != 1 || p.target.units["u00003"].value != 5 || p.target.units["u00004"].value != 112 {

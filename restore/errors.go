@@ -48,6 +48,6 @@ func running(s Session) error {
 }
 
 func otherPlan(s Session, d Description) error {
-	return fmt.Errorf("%w: session %d of plan %q was begun by %s (%s) at %s with the configuration %s (%s), and this is %s (%s): go on with that configuration, or cancel the session",
+	return fmt.Errorf("%w: session %d of plan %q was begun by %s (%s) at %s with the configuration %s (%s), and this is %s (%s): use that configuration, or cancel the session if it is live",
 		ErrOtherPlan, s.ID, s.Plan, s.Who, s.Program, s.StartedAt.Format(time.RFC3339), s.Digest, s.Configuration, d.Digest, d.Configuration)
 }

@@ -154,6 +154,19 @@ func testAlreadyComplete(t *testing.T, s server) {
 	if len(p.target.applied) != applied || !p.target.open {
 		t.Error("something was done")
 	}
+	p.fail = func(call string) error { // nobody knows whether what was restored is still there
+		if call == "generation" {
+			return errKilled
+		}
+		return nil
+	}
+	if _, _, err := r.Start(t.Context(), request()); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrComplete) || !strings.Contains(err.Error(), "--again") {
+		t.Errorf("of a system that does not answer: %v", err)
+	}
+	if last, err := r.sessions.Last(t.Context(), p.name); err != nil || last.ID != first.ID {
+		t.Errorf("it was begun: %+v, %v", last, err)
+	}
+	p.fail = nil
 	v, resumed, err := r.Start(t.Context(), Request{Who: "ann", Why: "x", Again: true})
 	if err != nil || resumed || v.ID == first.ID || v.Epoch <= first.Epoch {
 		t.Fatalf("insisting: %+v, %v, %v", v, resumed, err)

@@ -106,7 +106,7 @@ func describe(out io.Writer, c *config.Config, p *place) error {
 func newConfigPrintCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "print-default",
-		Short: "Print a configuration file with every key, its meaning and its default",
+		Short: "Print a configuration file with every key and its meaning",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := io.WriteString(cmd.OutOrStdout(), config.PrintDefault())

@@ -16,7 +16,7 @@ func newMeterAuditCommand(p process) *cobra.Command {
 	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Recompute every balance and counter from grants and the done log, and compare",
+		Short: "Compute every balance anew from the done log, and compare",
 		Long: "Sums up the done log anew, by queries of its own, and compares: usage with grants, daily totals, monthly snapshots, and in Redis\n" +
 			"balances, counters and the numbers of changes, of all days and months whose events are accepted. It changes nothing, and may run beside\n" +
 			"traffic: a unit is compared when SQL has what Redis has decided. It ends with exit code 0 only if all was compared and is equal.",

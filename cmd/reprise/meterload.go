@@ -22,7 +22,7 @@ func newMeterLoadCommand(p process) *cobra.Command {
 	var duplicates, late, url string
 	cmd := &cobra.Command{
 		Use:   "load --lines N --families N --events N [--rate R]",
-		Short: "Send made-up usage to processes that serve, and say how long it took",
+		Short: "Send made-up usage to processes that serve, and time it",
 		Long: "Adds lines, families and apps whose names begin with load- to the ledger, sees to it that they can be used, sends events of\n" +
 			"them, and waits until all are in the done log. For a ledger of tests: what it adds stays.",
 		Args: noArguments,

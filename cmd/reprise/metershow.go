@@ -21,7 +21,7 @@ func newMeterShowCommand(p process) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show line|family ID [--month M]",
-		Short: "Show what Redis and SQL hold of a line or a family, and why nothing is decided",
+		Short: "Show what Redis and SQL hold, and why nothing is decided",
 		Args:  exactly("line|family", "ID"),
 	}
 	flags := addMeterFlags(cmd, p, false)

@@ -35,7 +35,7 @@ type settleFlags struct {
 func newOpsSettleCommand(o *operator) *cobra.Command {
 	f := &settleFlags{}
 	cmd := &cobra.Command{
-		Use:   "settle DIGEST (--completed --status N | --retryable) --who W --why TEXT",
+		Use:   "settle DIGEST --completed|--retryable --who W --why TEXT",
 		Short: "Decide an operation of which nobody knows whether it happened",
 		Long: "Decides an abandoned record, for good.\n\n" +
 			"  --completed  it happened: the answer given here replays from now on\n" +
@@ -44,9 +44,11 @@ func newOpsSettleCommand(o *operator) *cobra.Command {
 			"reads and prints first. If the record has changed meanwhile, nothing is done.\n\n" +
 			"The answer replays, and the key is remembered, for as long as the route that the operation belongs to says in the\n" +
 			"configuration of the proxy: name it with --config. Without it these are the proxy's defaults.",
-		Example: "  reprise ops settle 3f1c9a52 --completed --status 201 --header 'Location: /orders/17' --body-file order.json \\\n" +
+		Example: "  reprise ops settle 3f1c9a52 --completed --status 201 \\\n" +
+			"      --header 'Location: /orders/17' --body-file order.json \\\n" +
 			"      --who ann --why 'order 17 is in the book' --evidence 'ticket 4711'\n" +
-			"  reprise ops settle 3f1c9a52 --retryable --who ann --why 'the bank has never seen it'",
+			"  reprise ops settle 3f1c9a52 --retryable --who ann \\\n" +
+			"      --why 'the bank has never seen it'",
 		Args: exactly("DIGEST"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd); err != nil {

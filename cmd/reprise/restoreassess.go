@@ -21,7 +21,7 @@ func newRestoreAssessCommand(r *restoring) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "assess",
-		Short: "Is Redis intact, stale, partial or empty, and what is lost? Changes nothing",
+		Short: "Say what Redis has lost, if anything; change nothing",
 		Args:  noArguments,
 		RunE: r.looking(func(cmd *cobra.Command, at *restorePlace) error {
 			return assess(cmd.Context(), cmd.OutOrStdout(), at, asJSON)

@@ -12,7 +12,7 @@ import (
 func newRestoreDrillCommand(r *restoring) *cobra.Command {
 	return &cobra.Command{
 		Use:   "drill",
-		Short: "Restore into a shadow beside what lives, verify and time it, and remove it",
+		Short: "Restore beside what lives, verify and time it, remove it",
 		Long: "Does all of a restore under another prefix in the same Redis, so that how long one takes is a measured number. What lives is not\n" +
 			"touched. It takes as much of Redis' memory again.",
 		Args: noArguments,

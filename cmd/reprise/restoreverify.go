@@ -30,7 +30,7 @@ func newRestoreVerifyCommand(r *restoring) *cobra.Command {
 	v := &verifying{restoring: r}
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Compare all of Redis with SQL, at any time, and with --correct put right what differs",
+		Short: "Compare Redis with SQL; with --correct put right what differs",
 		Long: "Reads every key that SQL expects, with its type, its fields and its expiry, and looks for keys that nobody expects. It may run beside\n" +
 			"traffic: what SQL does not have yet is unflushed, and is never corrected. A key is put right in one step, if it still is as it was\n" +
 			"judged, and verified again; what was replaced is kept for `reprise restore undo`. Without --correct nothing is written, in neither\n" +
@@ -185,7 +185,7 @@ func (e *foundEvents) take(f restore.Finding) {
 func newRestoreUndoCommand(r *restoring) *cobra.Command {
 	return &cobra.Command{
 		Use:   "undo [ID]",
-		Short: "Put back what corrections have replaced: those of a session, or of the last `verify --correct`",
+		Short: "Put back what corrections have replaced",
 		Long:  "What has changed since it was corrected is left. It ends with exit code 0 if everything was put back.",
 		Args:  atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {

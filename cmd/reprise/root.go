@@ -84,6 +84,7 @@ func newRootCommand(p process) *cobra.Command {
 		newConfigCommand(p),
 		newVersionCommand(),
 	)
+	foldHelp(root)
 	return root
 }
 

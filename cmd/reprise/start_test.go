@@ -283,8 +283,10 @@ func TestConfigCommands(t *testing.T) {
 	if out := must(t, "config", "explain"); !strings.Contains(out, "replay-window") {
 		t.Errorf("explain:\n%s", out)
 	}
-	if c := call(t, "", "config", "explain", "leese"); c.code != exitUsage || !strings.Contains(c.err, `did you mean "lease"?`) {
-		t.Errorf("explain: %+v", c)
+	for key, says := range map[string]string{"leese": `did you mean "lease"?`, "ledger": "docs/meter.md", "nonsense": "`reprise config explain` lists all"} {
+		if c := call(t, "", "config", "explain", key); c.code != exitUsage || !strings.Contains(c.err, says) {
+			t.Errorf("%s: %+v", key, c)
+		}
 	}
 	if c := call(t, "", "config", "check", "--config", file); c.code != exitUsage || !strings.Contains(c.err, "no upstream") {
 		t.Errorf("check: %+v", c)

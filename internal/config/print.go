@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -79,12 +80,17 @@ func Explain(name string) (string, error) {
 			return explain(k), nil
 		}
 	}
-	return "", fmt.Errorf("there is no key %q%s", name, meant(name, all))
+	for _, k := range MeterKeys() {
+		if k.Name == name {
+			return "", fmt.Errorf("%q is a key of the meter, not of the proxy: docs/meter.md lists those", name)
+		}
+	}
+	return "", fmt.Errorf("there is no key %q%s", name, cmp.Or(meant(name, all), "; `reprise config explain` lists all"))
 }
 
 func explain(k Key) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", k.Name, wrap(k.Doc, "  ", 90))
+	fmt.Fprintf(&b, "%s\n\n%s\n", k.Name, wrap(k.Doc, "  ", 80))
 	fmt.Fprintf(&b, "  type:     %s\n  default:  %s\n  where:    %s\n", k.Type, orNone(k.Default), where(k))
 	if k.Flag {
 		fmt.Fprintf(&b, "  flag:     --%s\n", k.FlagName())

@@ -118,15 +118,21 @@ func (d *demo) stop() {
 // stay prints what can be tried, and keeps the service alive until the context ends.
 func (d *demo) stay(ctx context.Context) error {
 	fmt.Fprintf(d.report.out, `
-  It goes on running until ctrl-C. Try it:
+  It goes on running until ctrl-C. Try it in another terminal:
 
-    order      curl -i http://%[1]s/orders -H 'Authorization: Bearer carol' -H 'Idempotency-Key: tea-1' -d '{"item": "tea"}'
-               (the same line again gives the same order)
-    power cut  curl -i http://%[1]s/orders -H 'Authorization: Bearer carol' -H 'Idempotency-Key: cut-1' -d '{"item": "%[2]s"}'
-               (again: unknown, until you settle it)
-    orders     curl http://%[3]s/orders
-    records    reprise ops list --store %[4]s
-`, d.proxyAddress, powerCut, d.serviceAddress, d.dsn())
+    an order; the same again gives the same order
+      curl -i http://%[1]s/orders -H 'Authorization: Bearer carol' \
+           -H 'Idempotency-Key: tea-1' -d '{"item": "tea"}'
+    a power cut, after the order was made; again: nobody knows, until you settle it
+      curl -i http://%[1]s/orders -H 'Authorization: Bearer carol' \
+           -H 'Idempotency-Key: cut-1' -d '{"item": "%[2]s"}'
+    the orders, and the records of their keys
+      curl http://%[3]s/orders
+      %[5]s ops list --store %[4]s
+    settle it: DIGEST is in that list
+      %[5]s ops settle DIGEST --store %[4]s \
+           --completed --status 201 --who carol --why 'it is among the orders'
+`, d.proxyAddress, powerCut, d.serviceAddress, d.dsn(), os.Args[0])
 	for {
 		select {
 		case <-ctx.Done():

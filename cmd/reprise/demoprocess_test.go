@@ -67,12 +67,11 @@ func TestDemoStays(t *testing.T) {
 	cmd, lines, dir := startDemo(t, "--stay")
 	var order, count string
 	for count == "" && lines.Scan() {
-		name, rest, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
-		switch name {
-		case "order":
-			order = urlIn(rest)
-		case "orders":
-			count = urlIn(rest)
+		switch line := strings.TrimSpace(lines.Text()); {
+		case strings.HasPrefix(line, "curl -i http"):
+			order = urlIn(line)
+		case strings.HasPrefix(line, "curl http"):
+			count = urlIn(line)
 		}
 	}
 	send := func(url, key, item string) got {

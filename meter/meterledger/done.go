@@ -98,7 +98,7 @@ func (l *Ledger) AppendDone(ctx context.Context, g meter.Generation, rows []mete
 			})
 		}
 		if len(missing) == 0 {
-			return nil
+			return l.durably(tx)
 		}
 		added, err := l.insertDone(tx, g, missing)
 		if err == nil && added != int64(len(missing)) {
@@ -200,7 +200,7 @@ func (l *Ledger) findIdentities(tx *database.Tx, all []Identity) (map[Identity]D
 }
 
 // LookupDone returns those rows of the done log that events have. An event without one was never decided, or in a
-// generation that is over.
+// generation that is over. A row that was just written may not be durable yet: see [Ledger.Durable].
 func (l *Ledger) LookupDone(ctx context.Context, events []Identity) (found map[Identity]DoneRow, err error) {
 	if len(events) > MaxBatch {
 		return nil, fmt.Errorf("%d events at once: at most %d are allowed", len(events), MaxBatch)

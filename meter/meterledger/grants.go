@@ -41,7 +41,7 @@ func (l *Ledger) AddGrant(ctx context.Context, g meter.Grant) (already bool, err
 			if already = before[0].Grant == g; !already {
 				return conflict("grant %s is there, and is another: choose a new id", g.ID)
 			}
-			return nil
+			return l.durably(tx)
 		}
 		others, err := l.grantsOf(tx, l.sql.ownerGrants, g.Line, g.Family, int64(g.Month))
 		if err != nil {

@@ -46,7 +46,13 @@ func (l *Ledger) PutInbox(ctx context.Context, events []meter.Event) error {
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	return l.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(l.sql.putInbox, text) })
+	return l.db.Change(ctx, func(tx *database.Tx) error {
+		n, err := tx.Exec(l.sql.putInbox, text)
+		if err == nil && n == 0 {
+			err = l.durably(tx)
+		}
+		return err
+	})
 }
 
 // TakeInbox takes up to limit events for a worker, those first that wait longest. Nobody else gets them before the lease

@@ -35,7 +35,7 @@ type queries struct {
 	lineGrants, familyGrants, lineSnapshots, familySnapshots, lineTotals database.Statement
 	unfolded, recent                                                     database.Statement
 	// The inbox.
-	putInbox, takeInbox, leaseInbox, doneInbox, countInbox, pageInbox database.Statement
+	putInbox, takeInbox, leaseInbox, doneInbox, countInbox, pageInbox, putMark, deleteMark database.Statement
 	// The audit.
 	auditUsage, auditTotals, auditPurged, auditSnapshots, auditGrants database.Statement
 	expectedKeys, lostChanges, lostMonths                             database.Statement
@@ -63,7 +63,7 @@ func (q *queries) named() map[string]*database.Statement {
 		"raise_folded": &q.raiseFolded, "stamp": &q.stamp, "count_fold": &q.countFold, "end_fold": &q.endFold, "folds": &q.folds,
 		"line_grants": &q.lineGrants, "family_grants": &q.familyGrants, "line_snapshots": &q.lineSnapshots,
 		"family_snapshots": &q.familySnapshots, "line_totals": &q.lineTotals, "unfolded": &q.unfolded, "recent": &q.recent,
-		"put_inbox": &q.putInbox, "take_inbox": &q.takeInbox, "lease_inbox": &q.leaseInbox, "done_inbox": &q.doneInbox, "count_inbox": &q.countInbox, "page_inbox": &q.pageInbox,
+		"put_inbox": &q.putInbox, "take_inbox": &q.takeInbox, "lease_inbox": &q.leaseInbox, "done_inbox": &q.doneInbox, "count_inbox": &q.countInbox, "page_inbox": &q.pageInbox, "put_mark": &q.putMark, "delete_mark": &q.deleteMark,
 		"audit_usage": &q.auditUsage, "audit_totals": &q.auditTotals, "audit_purged": &q.auditPurged,
 		"audit_snapshots": &q.auditSnapshots, "audit_grants": &q.auditGrants,
 		"expected_keys": &q.expectedKeys, "lost_changes": &q.lostChanges, "lost_months": &q.lostMonths,

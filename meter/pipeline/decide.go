@@ -220,6 +220,9 @@ func (w *Worker) check(ctx context.Context, old []*fate, known map[string]meterl
 		return err
 	}
 	found, err := w.Ledger.LookupDone(ctx, ask)
+	if err == nil && len(found) > 0 { // what is there is taken out of its stream
+		err = w.Ledger.Durable(ctx)
+	}
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 // fate is what is to become of a delivery.
 type fate struct {
 	event meter.Event
-	row   *meter.Row     // to be appended; nil if its row is there already
-	done  bool           // its row is there already
+	row   *meter.Row     // its row, which is to be appended unless it is done
+	done  bool           // its row is there
 	why   *meter.Refusal // it is refused for good
 	err   error          // it is decided later
 	check meterredis.Checked
@@ -234,7 +234,7 @@ func (w *Worker) check(ctx context.Context, old []*fate, known map[string]meterl
 		row, there := found[ask[i]]
 		switch {
 		case there && row.Event.Digest() == f.event.Digest():
-			f.done, f.err = true, nil
+			f.row, f.done, f.err = &row.Row, true, nil // whoever wrote it may have died before it was let expire
 		case there:
 			f.refuse(&meter.Refusal{Reason: meter.OtherContent, Field: "event_id", Detail: "this line's event of this id was another: give the event an id of its own"})
 		case errors.Is(f.err, errMonthOver):

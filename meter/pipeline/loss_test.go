@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/reprise-dev/reprise/internal/servicetest"
+	"github.com/reprise-dev/reprise/machine"
 	"github.com/reprise-dev/reprise/meter"
 	"github.com/reprise-dev/reprise/meter/meterledger"
 	"github.com/reprise-dev/reprise/meter/meterredis"
@@ -310,4 +314,72 @@ func TestEventOfAPurgedDay(t *testing.T) {
 		}
 		p.audit()
 	})
+}
+
+// A worker that dies after its row is committed leaves keys that do not expire. Whoever comes upon the event again lets them expire, also where it is so
+// old that the done log was asked about it: before the one that died had decided it, which a record that is gone stands for here.
+func TestWhatADeadWorkerLeftExpires(t *testing.T) {
+	t.Parallel()
+	eachLedger(t, func(t *testing.T, dsn string) {
+		p := newPlant(t, dsn, 4)
+		ctx, e := t.Context(), p.event(1)
+		family := p.families[e.Line]
+		decided, err := p.meter.Deduct(ctx, p.checked(e, family))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := meter.Row{Event: e, Result: decided.Result}
+		if _, err := p.ledger.AppendDone(ctx, row.Result.Generation, []meter.Row{row}); err != nil {
+			t.Fatal(err)
+		}
+		members := meterredis.Members{Family: family}
+		if family == "" {
+			members.Lines = []string{e.Line}
+		}
+		key := p.meter.KeysOf(members).DailyTotal(e.Line, row.Result.Day)
+		expires := func() time.Time {
+			c, err := p.meter.Content(ctx, key)
+			if err != nil || c.Type != meterredis.TypeString {
+				t.Fatalf("%s: %v, %v", key, c, err)
+			}
+			return c.Expires
+		}
+		if at := expires(); !at.IsZero() {
+			t.Fatalf("%s expires at %v before its row is known to be in SQL", key, at)
+		}
+		p.forgotten()
+		defer p.work()()
+		p.accept(p.intake(false), []meter.Event{e})
+		p.drained()
+		if at := expires(); !at.Equal(p.meter.DayExpiry(row.Result.Day)) {
+			t.Errorf("%s expires at %v, and its row is in SQL", key, at)
+		}
+	})
+}
+
+// forgotten removes the records of all events.
+func (p *plant) forgotten() {
+	p.t.Helper()
+	option, err := rueidis.ParseURL(p.redis)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	option.DisableCache = true
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer client.Close()
+	removed := int64(0)
+	p.must(p.meter.EachKey(p.t.Context(), func(key string) error {
+		if _, name, _ := strings.Cut(key, "}:"); !strings.HasPrefix(key, "meter:") || len(name) != len("r")+4+len(machine.Digest{}) { // a part of the generation, and the digest
+			return nil
+		}
+		n, err := client.Do(p.t.Context(), client.B().Del().Key(key).Build()).AsInt64()
+		removed += n
+		return err
+	}))
+	if removed == 0 {
+		p.t.Fatal("there is no record")
+	}
 }

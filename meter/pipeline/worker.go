@@ -178,7 +178,7 @@ func (w *Worker) record(ctx context.Context, deliveries []delivery) (all []fate)
 func (w *Worker) commit(ctx context.Context, fates []fate) {
 	generations := map[meter.Generation][]*fate{}
 	for i := range fates {
-		if f := &fates[i]; f.row != nil && f.err == nil {
+		if f := &fates[i]; f.row != nil && f.err == nil && !f.done {
 			generations[f.row.Result.Generation] = append(generations[f.row.Result.Generation], f)
 		}
 	}

@@ -90,22 +90,30 @@ func (s *Store) durable(ctx context.Context, r *machine.Record) error {
 // flush makes durable whatever was committed, for all who wait for that.
 func (s *Store) flush(ctx context.Context, jobs []*gather.Job[struct{}]) {
 	var at machine.Instant
-	err := s.within(ctx, s.steps, func(c *conn) error {
-		key := newFlushKey()
-		result, err := c.exec(ctx, s.sql.start.with()+s.sql.flush.with(key)+s.sql.deleteText.with(key)+s.sql.commit.with())
-		if err != nil {
-			s.letGo(ctx, c)
-			return err
+	var err error
+	for wait := gather.NewBackoff(); ; {
+		err = s.within(ctx, s.steps, func(c *conn) (err error) { at, err = s.flushOn(ctx, c); return err })
+		if !held(err) || !wait.Sleep(ctx) { // another place among the digests may be free
+			break
 		}
-		at = insertID(result, 1)
-		return nil
-	})
+	}
 	if err == nil {
 		s.durability.commit(at)
 	}
 	for _, j := range jobs {
 		j.Err = unsent(ctx, err)
 	}
+}
+
+// flushOn commits a row that is made and deleted, and returns when that was.
+func (s *Store) flushOn(ctx context.Context, c *conn) (machine.Instant, error) {
+	key := newFlushKey()
+	result, err := c.exec(ctx, s.sql.start.with()+s.sql.flush.with(key)+s.sql.deleteText.with(key)+s.sql.commit.with())
+	if err != nil {
+		s.letGo(ctx, c)
+		return 0, err
+	}
+	return insertID(result, 1), nil
 }
 
 // newFlushKey is nobody's.

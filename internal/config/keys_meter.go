@@ -33,7 +33,7 @@ func meterKeys() []entry[Meter] {
 		{Key{Name: "tolerance", Type: "duration", Default: "1h",
 			Doc: "How far in the future an event may be that is accepted: by how much clocks differ. At most 48h, because months are opened so long before they begin. The same for every process: `hydrate --renew` changes it."},
 			setDuration(func(c *Meter) *time.Duration { return &c.Tolerance }, 0)},
-		{Key{Name: "keep-rows", Type: "duration", Default: "400d",
+		{Key{Name: "keep-rows", Type: "duration", Default: "0",
 			Doc: "For how long rows of the done log are kept that are summed up in daily totals and monthly snapshots, which stay. Never shorter than records of events are. 0 keeps them for ever."},
 			setDurationOrNone(func(c *Meter) *time.Duration { return &c.KeepRows }, day)},
 		{Key{Name: "batch", Type: "number", Default: "1000", Flag: true,

@@ -41,7 +41,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer end()
-	group.Go(func() { k.purge(ctx) })
+	if k.KeepRows > 0 {
+		group.Go(func() { k.purge(ctx) })
+	}
 	var folded time.Time
 	for ctx.Err() == nil {
 		err := k.Ledger.CheckTerms(ctx, k.terms())

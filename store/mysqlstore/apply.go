@@ -196,7 +196,7 @@ func (s *Store) changed(digest machine.Digest, record *machine.Record, packed []
 		if packed == nil {
 			packed = form.Pack(record).Record
 		}
-		s.memory.Put(digest, record, packed)
+		s.memory.Put(digest, &gather.Remembered{Record: record, Packed: packed})
 	} else {
 		s.memory.Drop(digest)
 	}

@@ -3,7 +3,6 @@ package mysqlstore
 import (
 	"context"
 	"crypto/rand"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,42 +27,18 @@ const settled = time.Minute
 type durability struct {
 	since   atomic.Int64 // an instant: whatever was committed before is
 	flushes *gather.Group[struct{}]
-
-	mu            sync.Mutex
-	recent, older map[machine.Digest]uint64 // revisions of records
+	records gather.Recent[uint64] // revisions of those that are
 }
-
-// durabilityLimit is how many records are remembered at least.
-const durabilityLimit = 8192
 
 // commit notes that a commit at an instant is durable, and so whatever was before it.
-func (d *durability) commit(at machine.Instant) {
-	for {
-		known := d.since.Load()
-		if int64(at) <= known || d.since.CompareAndSwap(known, int64(at)) {
-			return
-		}
-	}
-}
+func (d *durability) commit(at machine.Instant) { raise(&d.since, at) }
 
 // put notes that a record is durable.
-func (d *durability) put(r *machine.Record) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.recent == nil || len(d.recent) >= durabilityLimit {
-		d.recent, d.older = make(map[machine.Digest]uint64), d.recent
-	}
-	d.recent[r.Scope.Digest] = r.Revision
-}
+func (d *durability) put(r *machine.Record) { d.records.Put(r.Scope.Digest, r.Revision) }
 
 // has reports whether a record is known to be durable.
 func (d *durability) has(r *machine.Record) bool {
-	if lastTime(r).Add(settled) < machine.Instant(d.since.Load()) {
-		return true
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.recent[r.Scope.Digest] == r.Revision || d.older[r.Scope.Digest] == r.Revision
+	return lastTime(r).Add(settled) < machine.Instant(d.since.Load()) || d.records.Get(r.Scope.Digest) == r.Revision
 }
 
 // lastTime is when a record was last changed, as far as it says so.

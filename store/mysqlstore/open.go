@@ -223,10 +223,13 @@ func (s *Store) errand(ctx context.Context, work func(*conn) error) error {
 }
 
 // saw notes a time of the server. It may come late, but never early.
-func (s *Store) saw(at machine.Instant) {
+func (s *Store) saw(at machine.Instant) { raise(&s.seen, at) }
+
+// raise makes an instant the later one.
+func raise(known *atomic.Int64, at machine.Instant) {
 	for {
-		known := s.seen.Load()
-		if int64(at) <= known || s.seen.CompareAndSwap(known, int64(at)) {
+		is := known.Load()
+		if int64(at) <= is || known.CompareAndSwap(is, int64(at)) {
 			return
 		}
 	}

@@ -37,7 +37,8 @@ func Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action fu
 // The pool is one of the database that holds the store, by go-sql-driver/mysql, with any settings but one: its sessions tell the time as it
 // is (no SET timestamp). The transaction is READ COMMITTED; the action uses it as it likes, but does not end it, nor changes tables in it,
 // which would end it. Nor does it go on after the server has rolled it back, as it does with the victim of a deadlock: it
-// returns the server's error. Else the key becomes unknown: what was done outside of the transaction may be committed. A commit whose reply
+// returns the server's error. Else the key becomes unknown: what was done outside of the transaction may be committed.
+// (MySQL does not tell of a transaction that its action has committed until it is too late: the answer of one that has is recorded.) A commit whose reply
 // is lost is looked up, as long as ctx lives.
 func (e Effects) Do(ctx context.Context, db *sql.DB, invocation *store.Invocation, action func(ctx context.Context, tx *sql.Tx) (machine.Response, error)) (store.Effect, error) {
 	s, err := e.statements(true)

@@ -16,7 +16,7 @@ import (
 // effectStatements are those of effects. They are used in other people's pools and transactions, whose
 // sessions are as they are.
 type effectStatements struct {
-	try, claim, load, mark, write, ownClaim, left, end, endOwn, remove, now, undone, flush text
+	try, claim, load, mark, write, savepoint, release, ownClaim, left, end, endOwn, remove, now, undone, flush text
 }
 
 // statements returns them for a transaction that is begun for an effect, or for one that is its caller's. In the
@@ -32,7 +32,7 @@ func (e Effects) statements(own bool) (s effectStatements, err error) {
 		times = serverClock
 	}
 	for name, statement := range map[string]*text{
-		"effect_try": &s.try, "effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_write": &s.write, "effect_own": &s.ownClaim, "effect_left": &s.left,
+		"effect_try": &s.try, "effect_claim": &s.claim, "effect_load": &s.load, "effect_mark": &s.mark, "effect_write": &s.write, "effect_savepoint": &s.savepoint, "effect_release": &s.release, "effect_own": &s.ownClaim, "effect_left": &s.left,
 		"effect_end": &s.end, "effect_end_own": &s.endOwn,
 		"effect_delete": &s.remove, "effect_now": &s.now, "effect_undone": &s.undone, "effect_flush": &s.flush,
 	} {

@@ -27,8 +27,23 @@ func (c *claim) ended(ctx context.Context, cause error) (bool, error) {
 	if held(cause) && c.tx.QueryRowContext(ctx, "SHOW WARNINGS").Scan(&level, &code, &message) == nil && code == number(cause) {
 		return false, nil
 	}
+	if inside, err := c.inside(ctx); err != nil || !inside {
+		return c.lost || err == nil, err
+	}
 	there, err := c.there(ctx, c.tx.QueryRowContext, c.ownClaim)
 	return c.lost || err == nil && !there, err
+}
+
+// inside asks whether the server still has the transaction, or a later one.
+func (c *claim) inside(ctx context.Context) (bool, error) {
+	_, err := c.tx.ExecContext(ctx, c.savepoint.with())
+	if err == nil {
+		_, err = c.tx.ExecContext(ctx, c.release.with())
+	}
+	if number(err) == noSavepoint {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // there asks whether the claim is.

@@ -28,6 +28,17 @@ func keysToTry(t *testing.T, s *shop) map[string]func() machine.Begin {
 	}
 }
 
+// unseen reports whether the server does not tell at the end that an action has ended the transaction by a commit. The answer is recorded then,
+// after what was done.
+func (s *shop) unseen(end string) bool {
+	s.Helper()
+	var version string
+	if err := s.db.QueryRowContext(s.Context(), "SELECT VERSION()").Scan(&version); err != nil {
+		s.Fatal(err)
+	}
+	return end == "COMMIT; BEGIN" || !isMariaDB(version) && (end == "COMMIT" || strings.HasPrefix(end, "TRUNCATE"))
+}
+
 // notAgain checks that a key is not run again by itself.
 func (s *shop) notAgain(begin machine.Begin, what ...any) {
 	s.Helper()
@@ -62,7 +73,7 @@ func TestAnActionThatEndsTheTransaction(t *testing.T) {
 					}
 					return response, errors.Join(err, answer)
 				})
-				if end == "COMMIT; BEGIN" && answer == nil { // then the answer comes after what was done, and is recorded
+				if answer == nil && s.unseen(end) {
 					if effect, again := s.order(anotherCaller(begin)); err != nil || again != nil || !effect.Replayed || s.orders(begin) != 1 {
 						t.Errorf("%s: %v; again: %+v, %v", given, err, effect, again)
 					}
@@ -93,10 +104,16 @@ func TestAnActionThatEndsTheTransactionThatItJoined(t *testing.T) {
 						_, ended := tx.ExecContext(ctx, end)
 						return response, errors.Join(err, ended, answer)
 					})
+					_ = tx.Commit()
+					if answer == nil && s.unseen(end) {
+						if again, failed := s.order(anotherCaller(key)); err != nil || failed != nil || !again.Replayed || s.orders(key) != 1 {
+							t.Errorf("%s, %s: %v; again: %+v, %v", given, end, err, again, failed)
+						}
+						continue
+					}
 					if !errors.Is(err, store.ErrIndeterminate) || !errors.Is(err, errEnded) || answer != nil && !errors.Is(err, answer) || errors.Is(err, store.ErrUnavailable) {
 						t.Errorf("%s, %s, %v: %+v, %v", given, end, answer, effect, err)
 					}
-					_ = tx.Commit()
 					if end != "ROLLBACK" {
 						s.notAgain(key, given, end, answer)
 					}
@@ -119,7 +136,7 @@ func (s *shop) beVictim(ctx context.Context, tx *sql.Tx) error {
 			s.Errorf("%s: %v", statement, err)
 		}
 	}
-	exec(other, "INSERT INTO more SELECT seq + 1000 FROM seq_1_to_500")
+	exec(other, "INSERT INTO more WITH RECURSIVE n AS (SELECT 1001 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 1500) SELECT id FROM n")
 	exec(other, "UPDATE more SET id = 20 WHERE id = 2")
 	exec(tx, "UPDATE more SET id = 10 WHERE id = 1")
 	done := make(chan struct{})

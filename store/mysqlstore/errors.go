@@ -30,6 +30,7 @@ const (
 	lockNoWait     = 3572 // MySQL's
 	snapshotTooOld = 1020 // MariaDB's, with innodb_snapshot_isolation
 	noTable        = 1146
+	noSavepoint    = 1305
 	outOfRange     = 1690 // of a number: within.sql, begin.sql
 	dataTooLong    = 1406
 	packetTooLarge = 1153

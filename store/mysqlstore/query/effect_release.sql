@@ -1,0 +1,2 @@
+-- Fails where there is no transaction.
+RELEASE SAVEPOINT reprise_effect

@@ -1,7 +1,7 @@
 // Package mysqlstore keeps records in MariaDB or MySQL. Any number of processes on any number of machines may
 // use a database, and a business write can commit together with its record: see [Do].
 //
-// It is tested with MariaDB 10.11. Its statements are those that MySQL 8 knows, too; where the two differ they
+// It is tested with MariaDB 10.11, and where that needs no server of its own with MySQL 9.7. Its statements are those that both know; where the two differ they
 // say so in comments that one of them reads. What MariaDB alone has, it does for a lone caller only (begin.sql), and MySQL
 // does what groups do.
 //

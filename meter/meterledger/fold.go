@@ -50,16 +50,35 @@ func (l *Ledger) Fold(ctx context.Context, o FoldOptions) (f Folded, err error) 
 		if o.Limit > 0 {
 			size = int(min(int64(size), o.Limit-f.Rows))
 		}
-		n, next, err := l.foldBatch(ctx, &f.Fold, from, last, o.Through, size)
+		next, err := l.unfolded(ctx, from, last, o.Through, size)
+		if err != nil {
+			return f, err
+		}
+		n, err := l.foldBatch(ctx, &f.Fold, next, o.Through)
 		f.Rows += n
 		if err != nil {
 			return f, err
 		}
-		if n < int64(size) || o.Limit > 0 && f.Rows >= o.Limit {
+		if len(next) < size || o.Limit > 0 && f.Rows >= o.Limit {
 			return f, l.endFold(ctx, f.Fold)
 		}
-		from = next
+		if from = next[size-1].Line; n == 0 { // another fold holds all of them, and goes on with the line
+			from += "\x01"
+		}
 	}
+}
+
+// unfolded returns up to size events of lines from one to another whose rows no fold has taken in.
+func (l *Ledger) unfolded(ctx context.Context, from, to string, through meter.Day, size int) (next []Identity, err error) {
+	err = l.db.Look(ctx, func(tx *database.Tx) error {
+		var id Identity
+		next = next[:0]
+		return tx.Each(l.sql.nextUnfolded, []any{from, int64(through), size, to}, []any{&id.Line, &id.Event}, func() error {
+			next = append(next, id)
+			return nil
+		})
+	})
+	return next, err
 }
 
 func (l *Ledger) endFold(ctx context.Context, fold int64) error {
@@ -69,22 +88,24 @@ func (l *Ledger) endFold(ctx context.Context, fold int64) error {
 	return l.db.Change(ctx, func(tx *database.Tx) error { return tx.Run(l.sql.endFold, fold) })
 }
 
-// foldBatch takes in up to size rows of lines from one to another, and returns the last line of them. The fold gets its number
-// with its first batch.
-func (l *Ledger) foldBatch(ctx context.Context, fold *int64, from, to string, through meter.Day, size int) (n int64, last string, err error) {
+// foldBatch takes in the rows of some events that no other fold has or holds. The fold gets its number with its first batch.
+func (l *Ledger) foldBatch(ctx context.Context, fold *int64, events []Identity, through meter.Day) (n int64, err error) {
+	text, err := identities(events)
+	if err != nil {
+		return 0, err
+	}
 	number := *fold
 	err = l.db.Change(ctx, func(tx *database.Tx) error {
 		if err := l.unheld(tx); err != nil {
 			return err
 		}
 		var rows []meter.Row
-		if err := l.eachDone(tx, l.sql.takeUnfolded, []any{from, int64(through), size, to}, func(r DoneRow) { rows = append(rows, r.Row) }); err != nil {
+		if err := l.eachDone(tx, l.sql.takeUnfolded, []any{text}, func(r DoneRow) { rows = append(rows, r.Row) }); err != nil {
 			return err
 		}
 		if n = int64(len(rows)); n == 0 {
 			return nil
 		}
-		last = rows[len(rows)-1].Event.Line
 		if number = *fold; number == 0 {
 			if number, err = tx.Insert(l.sql.newFold, int64(through)); err != nil {
 				return err
@@ -96,10 +117,10 @@ func (l *Ledger) foldBatch(ctx context.Context, fold *int64, from, to string, th
 		return l.stampRows(tx, number, rows)
 	})
 	if err != nil {
-		return 0, last, err
+		return 0, err
 	}
 	*fold = number
-	return n, last, nil
+	return n, nil
 }
 
 // stampRows stamps rows, each of which has to be there without a stamp.

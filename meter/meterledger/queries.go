@@ -28,12 +28,12 @@ type queries struct {
 	grant, ownerGrants, addGrants, unconfirmed     database.Statement
 	confirmGrants, grantsByID                      database.Statement
 	// The done log.
-	setPurged, purgeLines, purgeable, purge                              database.Statement
-	append, lookUp, changes                                              database.Statement
-	newFold, takeUnfolded, raiseTotals, raiseSnapshots, raiseFolded      database.Statement
-	stamp, countFold, endFold, folds                                     database.Statement
-	lineGrants, familyGrants, lineSnapshots, familySnapshots, lineTotals database.Statement
-	unfolded, recent                                                     database.Statement
+	setPurged, purgeLines, purgeable, purge                                       database.Statement
+	append, lookUp, changes                                                       database.Statement
+	newFold, nextUnfolded, takeUnfolded, raiseTotals, raiseSnapshots, raiseFolded database.Statement
+	stamp, countFold, endFold, folds                                              database.Statement
+	lineGrants, familyGrants, lineSnapshots, familySnapshots, lineTotals          database.Statement
+	unfolded, recent                                                              database.Statement
 	// The inbox.
 	putInbox, takeInbox, leaseInbox, doneInbox, countInbox, pageInbox, putMark, deleteMark database.Statement
 	// The audit.
@@ -59,7 +59,7 @@ func (q *queries) named() map[string]*database.Statement {
 		"confirm_grants": &q.confirmGrants, "grants_by_id": &q.grantsByID,
 		"set_purged": &q.setPurged, "purge_lines": &q.purgeLines, "purgeable": &q.purgeable, "purge": &q.purge,
 		"append": &q.append, "look_up": &q.lookUp, "changes": &q.changes,
-		"new_fold": &q.newFold, "take_unfolded": &q.takeUnfolded, "raise_totals": &q.raiseTotals, "raise_snapshots": &q.raiseSnapshots,
+		"new_fold": &q.newFold, "next_unfolded": &q.nextUnfolded, "take_unfolded": &q.takeUnfolded, "raise_totals": &q.raiseTotals, "raise_snapshots": &q.raiseSnapshots,
 		"raise_folded": &q.raiseFolded, "stamp": &q.stamp, "count_fold": &q.countFold, "end_fold": &q.endFold, "folds": &q.folds,
 		"line_grants": &q.lineGrants, "family_grants": &q.familyGrants, "line_snapshots": &q.lineSnapshots,
 		"family_snapshots": &q.familySnapshots, "line_totals": &q.lineTotals, "unfolded": &q.unfolded, "recent": &q.recent,

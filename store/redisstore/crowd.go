@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/reprise-dev/reprise/store"
 )
@@ -18,8 +17,7 @@ var errStale = errors.New("this Redis has changed its role or its history: it is
 
 // crowd is the open connections. A server that becomes a replica, and then a primary again that may have lost
 // something, keeps its connections and its run id; so whoever is at the other end is asked now and then, and
-// at once when somebody says that a key is elsewhere, and a connection is given up if it is not who was greeted. One that was silent
-// for so long that it may have been all of that meanwhile is given up at once.
+// at once when somebody says that a key is elsewhere, and a connection is given up if it is not who was greeted.
 type crowd struct {
 	mu    sync.Mutex
 	conns map[*watched]bool
@@ -68,16 +66,10 @@ type watched struct {
 	id      Identity
 	stale   atomic.Bool
 	tail    []byte // the end of what was read last, in which a hint may have begun
-	greeted time.Time
-	asked   atomic.Int64 // when something was sent that nothing was read after, since it was greeted; 0: nothing
 }
 
-// silence is how long a server may say nothing to what it was sent. A failover takes longer, since those who watch servers wait longer
-// before they hold one for dead.
-const silence = time.Second
-
 func (c *crowd) watch(conn net.Conn, address string, id Identity) *watched {
-	w := &watched{Conn: conn, crowd: c, address: address, id: id, greeted: time.Now()}
+	w := &watched{Conn: conn, crowd: c, address: address, id: id}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.arrived(w)
@@ -115,8 +107,6 @@ var hints = [...][]byte{[]byte("-MOVED "), []byte("-READONLY")}
 // Read implements [net.Conn].
 func (w *watched) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
-	w.noteSilence()
-	w.asked.Store(0)
 	const most = 9 // the longest hint
 	joint := append(w.tail, b[:min(n, most)]...)
 	for _, hint := range hints {
@@ -130,19 +120,10 @@ func (w *watched) Read(b []byte) (int, error) {
 
 // Write implements [net.Conn].
 func (w *watched) Write(b []byte) (int, error) {
-	w.noteSilence()
 	if w.stale.Load() {
 		return 0, errStale
 	}
-	w.asked.CompareAndSwap(0, int64(max(1, time.Since(w.greeted))))
 	return w.Conn.Write(b)
-}
-
-// noteSilence gives the connection up if what was sent on it has got no answer for too long, also if one comes now.
-func (w *watched) noteSilence() {
-	if asked := w.asked.Load(); asked != 0 && time.Since(w.greeted)-time.Duration(asked) > silence {
-		w.stale.Store(true)
-	}
 }
 
 // Close implements [net.Conn].

@@ -3,10 +3,8 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/reprise-dev/reprise/store"
@@ -77,51 +75,5 @@ func TestServersAreLookedAtTogether(t *testing.T) {
 	})
 	if !one.stale.Load() || !other.stale.Load() {
 		t.Error("they were asked one after the other")
-	}
-}
-
-// A server that was paused may have been replaced, and be the primary again, before anybody looks at it.
-func TestAConnectionThatWasSilentIsGivenUp(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		idle, pause time.Duration
-		givenUp     bool
-	}{
-		"it answers at once":      {0, 0, false},
-		"it is slow":              {0, silence, false},
-		"nothing was sent to it":  {time.Hour, 0, false},
-		"it answers after a time": {0, silence + time.Millisecond, true},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			here, there := net.Pipe()
-			w := newCrowd(true).watch(here, "10.0.0.1:6379", Identity{"process", "history"})
-			defer w.Close()
-			send := func() error { _, err := w.Write([]byte("x")); return err }
-			go func() {
-				var b [1]byte
-				for range 2 {
-					if _, err := there.Read(b[:]); err != nil {
-						return
-					}
-					<-time.After(c.pause)
-					_, _ = there.Write(b[:])
-				}
-			}()
-			for range 2 {
-				<-time.After(c.idle)
-				if err := send(); err != nil {
-					if !c.givenUp || !errors.Is(err, errStale) {
-						t.Errorf("%s: %v", name, err)
-					}
-					return
-				}
-				if _, err := w.Read(make([]byte, 1)); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-			if c.givenUp {
-				t.Errorf("%s: it is used again", name)
-			}
-		})
 	}
 }

@@ -45,6 +45,8 @@ func (l *Ledger) hot() map[string]struct {
 		"inbox":           {l.sql.takeInbox, []any{10}, [2]string{"meter_inbox_available", "meter_inbox_available"}},
 		"purge":           {l.sql.purgeable, []any{lines, int64(5), 20260310, 10}, [2]string{"meter_done_recent", "meter_done_recent"}},
 		"audit of purged": {l.sql.auditPurged, []any{"line-1", "line-2", "", ""}, [2]string{"meter_done_", "meter_done_"}},
+		"audit of grants": {l.sql.auditGrants, []any{"line-1", "line-2", "", ""}, [2]string{"meter_grants_", "meter_grants_monthly"}},
+		"audit of totals": {l.sql.auditTotals, []any{"line-1", "line-2", "", ""}, [2]string{"meter_daily_app_total", "PRIMARY"}},
 		"audit":           {l.sql.auditUsage, []any{"line-1", "line-2", "", ""}, [2]string{"meter_done_", "meter_done_"}},
 	}
 }

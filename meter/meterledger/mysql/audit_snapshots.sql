@@ -2,8 +2,8 @@
 -- its snapshots.
 SELECT STRAIGHT_JOIN t.line, t.month, t.family, t.events, t.individual, t.shared, t.qos, t.blocked, t.uncounted
 FROM (
-    SELECT m.line FROM meter_members m WHERE m.until_at = 9223372036854775807 AND m.family = '' AND m.line >= $1 AND m.line < $2
+    SELECT m.line FROM meter_members m FORCE INDEX (meter_members_now) WHERE m.until_at = 9223372036854775807 AND m.family = '' AND m.line >= $1 AND m.line < $2
     UNION
-    SELECT m.line FROM meter_members m WHERE m.family > '' AND m.family >= $3 AND m.family < $4
+    SELECT m.line FROM meter_members m FORCE INDEX (meter_members_ever) WHERE m.family > '' AND m.family >= $3 AND m.family < $4
 ) AS u
-JOIN meter_monthly_snapshot t ON t.line = u.line
+JOIN meter_monthly_snapshot t FORCE INDEX (PRIMARY) ON t.line = u.line

@@ -2,11 +2,11 @@
 -- owner, changes, highest version, rows that are not folded, grants of those months that are not confirmed.
 SELECT STRAIGHT_JOIN c.owner, c.changes, c.highest, 0, 0
 FROM JSON_TABLE($1, '$[*]' COLUMNS (id VARCHAR(64) PATH '$')) AS l
-JOIN meter_folded_changes c ON c.owner = CAST(CONCAT('l:', l.id) AS BINARY) AND c.generation = $3
+JOIN meter_folded_changes c FORCE INDEX (PRIMARY) ON c.owner = CAST(CONCAT('l:', l.id) AS BINARY) AND c.generation = $3
 UNION ALL
 SELECT STRAIGHT_JOIN c.owner, c.changes, c.highest, 0, 0
 FROM JSON_TABLE($2, '$[*]' COLUMNS (id VARCHAR(64) PATH '$')) AS f
-JOIN meter_folded_changes c ON c.owner = CAST(CONCAT('f:', f.id) AS BINARY) AND c.generation = $3
+JOIN meter_folded_changes c FORCE INDEX (PRIMARY) ON c.owner = CAST(CONCAT('f:', f.id) AS BINARY) AND c.generation = $3
 UNION ALL
 SELECT STRAIGHT_JOIN CONCAT('l:', d.line), COALESCE(SUM(d.generation = $3), 0), COALESCE(MAX(CASE WHEN d.generation = $3 THEN d.line_version END), 0), COUNT(*), 0
 FROM JSON_TABLE($1, '$[*]' COLUMNS (id VARCHAR(64) PATH '$')) AS l
@@ -21,10 +21,10 @@ GROUP BY d.family
 UNION ALL
 SELECT STRAIGHT_JOIN CONCAT('l:', g.line), COALESCE(SUM(g.generation = $3 AND g.version > 0), 0), COALESCE(MAX(CASE WHEN g.generation = $3 THEN g.version END), 0), 0, SUM(g.generation IS NULL AND g.month BETWEEN $4 AND $5)
 FROM JSON_TABLE($1, '$[*]' COLUMNS (id VARCHAR(64) PATH '$')) AS l
-JOIN meter_grants g ON g.line = l.id AND g.family = ''
+JOIN meter_grants g FORCE INDEX (meter_grants_monthly) ON g.line = l.id AND g.family = ''
 GROUP BY g.line
 UNION ALL
 SELECT STRAIGHT_JOIN CONCAT('f:', g.family), COALESCE(SUM(g.generation = $3 AND g.version > 0), 0), COALESCE(MAX(CASE WHEN g.generation = $3 THEN g.version END), 0), 0, SUM(g.generation IS NULL AND g.month BETWEEN $4 AND $5)
 FROM JSON_TABLE($2, '$[*]' COLUMNS (id VARCHAR(64) PATH '$')) AS f
-JOIN meter_grants g ON g.family = f.id AND g.line = ''
+JOIN meter_grants g FORCE INDEX (meter_grants_family) ON g.family = f.id AND g.line = ''
 GROUP BY g.family
